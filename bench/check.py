@@ -54,7 +54,7 @@ BLOCK = 4
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
+def build_tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
     """`count` repros on each release, with what each showed the last time, as a nightly run has
     it.
     """
@@ -73,7 +73,7 @@ def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
     return found
 
 
-def timed(work: list[Task], bench: TaskRunner, jobs: int) -> float:
+def time_tasks(work: list[Task], bench: TaskRunner, jobs: int) -> float:
     """Seconds for the tasks on warm workers.
 
     Raises RuntimeError where one shows something else than it should.
@@ -98,12 +98,12 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
     with TaskRunner.make_local(jobs) as bench:
         for release in dict.fromkeys(task.release for task in work):
             mine = [task for task in work if task.release == release]
-            start = timed([replace(mine[0], few=False)], bench, jobs)
+            start = time_tasks([replace(mine[0], few=False)], bench, jobs)
             warm = cold = 0.0
             for begin in range(0, len(mine), BLOCK):
                 block = mine[begin : begin + BLOCK]
-                warm += timed(block, bench, jobs)
-                cold += seconds_cold(block, bench, jobs)
+                warm += time_tasks(block, bench, jobs)
+                cold += time_cold(block, bench, jobs)
             number = len(mine)
             ratios = f"{cold / warm:>7.1f}x{cold / (warm + start):>11.1f}x"
             row = f"{release.label[-48:]:<50}{number:>8}{start:>9.1f}"
@@ -111,7 +111,7 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
             print(row + ratios, flush=True)
 
 
-def seconds_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
+def time_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
     """Seconds for the tasks in a fresh process each, with the toolchain checks of the warm-up, as
     `check` runs them.
     """
@@ -126,21 +126,21 @@ def seconds_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
     return time.monotonic() - started
 
 
-def scaling(work: list[Task]) -> None:
+def measure_scaling(work: list[Task]) -> None:
     """One candidate at a time against two."""
     seconds = {1: 0.0, 2: 0.0}
     with TaskRunner.make_local(1) as one, TaskRunner.make_local(2) as two:
         prefix_runs = {1: one, 2: two}
         for jobs, bench in prefix_runs.items():
-            timed(work[:1], bench, jobs)
+            time_tasks(work[:1], bench, jobs)
         for begin in range(0, len(work), BLOCK):
             for jobs, bench in prefix_runs.items():
-                seconds[jobs] += timed(work[begin : begin + BLOCK], bench, jobs)
+                seconds[jobs] += time_tasks(work[begin : begin + BLOCK], bench, jobs)
     print(f"{len(work)} checks each: one at a time {seconds[1]:.1f} s, two {seconds[2]:.1f} s")
     print(f"scaling       {seconds[1] / seconds[2]:8.2f}", flush=True)
 
 
-def cluster(work: list[Task]) -> None:
+def measure_cluster(work: list[Task]) -> None:
     """A scheduler and two worker processes, one of which is killed when half of the results are
     there.
     """
@@ -215,11 +215,11 @@ def main() -> None:
     ]
     parts = options.part or ["warm", "scaling", "cluster"]
     if "warm" in parts:
-        warm_against_cold(tasks(options.repros, releases), options.jobs)
+        warm_against_cold(build_tasks(options.repros, releases), options.jobs)
     if "scaling" in parts:
-        scaling(tasks(min(options.repros, 100), releases[:1]))
+        measure_scaling(build_tasks(min(options.repros, 100), releases[:1]))
     if "cluster" in parts:
-        cluster(tasks(options.checks, releases[:1], ', backend="aot_eager"'))
+        measure_cluster(build_tasks(options.checks, releases[:1], ', backend="aot_eager"'))
 
 
 if __name__ == "__main__":

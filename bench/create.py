@@ -39,7 +39,7 @@ class Created:
     seconds: float
     document: dict[str, Any]
 
-    def wall(self, *stages: str) -> float:
+    def sum_wall(self, *stages: str) -> float:
         """Wall seconds of stages; a checkout before schema version 2 told no more than these."""
         timing = self.document.get("timing") or {}
         rows = [timing[name] for name in stages if name in timing]
@@ -48,15 +48,15 @@ class Created:
     @property
     def recorded(self) -> float:
         """Wall seconds of the script's recorded run."""
-        return self.wall("record") or self.wall("script") or float("nan")
+        return self.sum_wall("record") or self.sum_wall("script") or float("nan")
 
-    def text(self, plain: float) -> str:
+    def render(self, plain: float) -> str:
         """The row's part about it."""
         verdict = self.document.get("verdict") or {"kind": "no answer"}
         repro = self.document.get("repro") or {}
         return (
             f"{verdict['kind']:18.18} {repro.get('statements', 0):2} ops {repro.get('lines', 0):3}"
-            f" lines  verdict {self.wall(*UNTIL_VERDICT):5.1f} s  whole {self.seconds:5.1f} s"
+            f" lines  verdict {self.sum_wall(*UNTIL_VERDICT):5.1f} s  whole {self.seconds:5.1f} s"
             f" = {self.seconds / plain:4.1f} x plain,"
             f" {self.seconds / self.recorded:4.1f} x recorded"
         )
@@ -103,16 +103,16 @@ def main() -> int:
         for name, checkout in checkouts.items():
             created = run_create(script, options.python, checkout)
             found[name].append((plain, created))
-            print(f"  {name:6} {created.text(plain)}", flush=True)
+            print(f"  {name:6} {created.render(plain)}", flush=True)
     for name, runs in found.items():
-        _summary(name, runs)
+        _print_summary(name, runs)
     return 0 if all(one.document for runs in found.values() for _, one in runs) else 1
 
 
-def _summary(name: str, runs: list[tuple[float, Created]]) -> None:
+def _print_summary(name: str, runs: list[tuple[float, Created]]) -> None:
     whole = statistics.median(one.seconds / plain for plain, one in runs)
     recorded = statistics.median(one.seconds / one.recorded for _, one in runs)
-    late = statistics.median(one.wall(*UNTIL_VERDICT) - plain for plain, one in runs)
+    late = statistics.median(one.sum_wall(*UNTIL_VERDICT) - plain for plain, one in runs)
     print(
         f"\n{name}: the whole is {whole:.1f} x plain and {recorded:.1f} x recorded at the median;"
     )

@@ -31,7 +31,7 @@ RUNS = 5
 SHARE = 0.1
 
 
-def measured(make: Callable[[], object]) -> tuple[float, float]:
+def measure(make: Callable[[], object]) -> tuple[float, float]:
     """Median milliseconds of `RUNS` calls, and the size in KiB of what came out."""
     times = []
     for _ in range(RUNS):
@@ -77,7 +77,7 @@ def main() -> None:
             report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
             writers = list_writers(report, (folder / "repro.py").read_text(encoding="utf-8"))
             for name, make in writers.items():
-                rows.setdefault(name, []).append(measured(make))
+                rows.setdefault(name, []).append(measure(make))
             whole.append(report["repro"]["seconds"] * 1000)
     if not whole:
         print(f"no stored reports in {HOME}")

@@ -29,17 +29,17 @@ def main() -> None:
     question = "import torch; print(torch.__version__.split('+')[0])"
     release = subprocess.check_output([python, "-c", question], text=True).strip()
     for door in doors:
-        _door(door, python, release)
+        _diagnose_door(door, python, release)
 
 
-def _door(door: str, python: str, release: str) -> None:
+def _diagnose_door(door: str, python: str, release: str) -> None:
     kinds, layers, located, seconds = 0, 0, 0, []
     for folder in sorted((DOORS / door).iterdir()):
         truth = json.loads((folder / "truth.json").read_text())["expected"].get(release)
         if truth is None:
             continue
         started = time.monotonic()
-        kind, layer, summary = _verdict(python, folder / "script.py")
+        kind, layer, summary = _diagnose(python, folder / "script.py")
         seconds.append(time.monotonic() - started)
         right = kind in truth["kinds"]
         kinds += right
@@ -62,7 +62,7 @@ def _door(door: str, python: str, release: str) -> None:
         )
 
 
-def _verdict(python: str, script: Path) -> tuple[str, str, str]:
+def _diagnose(python: str, script: Path) -> tuple[str, str, str]:
     """Kind, layer and summary; for a run that gave none, its exit code and last line."""
     command = [sys.executable, "-m", "reporter", "diagnose", "--json", "--no-input"]
     try:

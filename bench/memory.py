@@ -73,12 +73,12 @@ class Sampler:
             for pid in self._known:
                 size = memory_of(pid)
                 if size:
-                    now[_part(pid)] = now.get(_part(pid), 0) + size
+                    now[_name_part(pid)] = now.get(_name_part(pid), 0) + size
             for part, size in (*now.items(), ("together", sum(now.values()))):
                 self.peaks[part] = max(self.peaks.get(part, 0), size)
 
 
-def _part(pid: int) -> str:
+def _name_part(pid: int) -> str:
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
     except OSError:
@@ -86,7 +86,9 @@ def _part(pid: int) -> str:
     return next((part for word, part in PARTS.items() if word in command), "others")
 
 
-def peaks(command: Sequence[str | Path], folder: Path, more: Mapping[str, str]) -> dict[str, int]:
+def measure_peaks(
+    command: Sequence[str | Path], folder: Path, more: Mapping[str, str]
+) -> dict[str, int]:
     """MiB at the peak, by part, of a command and all that it starts."""
     with subprocess.Popen(
         command,
@@ -114,12 +116,12 @@ def main() -> int:
         script = folder / "script.py"
         script.write_text(SCRIPT.format(width=WIDTH, layers=layers))
         cache = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")}
-        own = peaks([options.python, script], folder, cache)["together"]
+        own = measure_peaks([options.python, script], folder, cache)["together"]
         told = f"{layers} layers, {options.gib:g} GiB of parameters; the script alone: {own} MiB"
         print(told, flush=True)
         command = [sys.executable, "-m", "reporter", "create", "--quick", "--no-input"]
         command += ["--python", str(options.python), "-o", str(folder / "report"), str(script)]
-        found = peaks(command, ROOT, cache)
+        found = measure_peaks(command, ROOT, cache)
         for part, size in sorted(found.items(), key=lambda item: -item[1]):
             print(f"  {part:30} {size:7} MiB = {size / own:5.2f} x the script")
         return 0 if (folder / "report" / "report.json").exists() else 1

@@ -53,7 +53,7 @@ def main() -> None:
     one, two = statistics.median(alone), statistics.median(watched)
     print(f"60 training steps, median of {ROUNDS}: alone {one:.2f} s, watched {two:.2f} s")
     print(
-        f"ratio {two / one:.2f}; of which waiting for the check {statistics.median(overhead):.2f} s"
+        f"ratio {two / one:.2f}; of which waiting for the host {statistics.median(overhead):.2f} s"
     )
 
 

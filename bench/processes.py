@@ -58,7 +58,7 @@ class Family:
         self._thread.join()
         self._note()
         for pid, started in self._members.items():
-            if stat_of(pid)[1] == started:
+            if read_stat(pid)[1] == started:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
@@ -67,12 +67,12 @@ class Family:
     def _follow(self) -> None:
         while not self._over.wait(PERIOD):
             self._note()
-            self.peak = max(self.peak, sum(memory_of(pid) for pid in self._members))
+            self.peak = max(self.peak, sum(read_memory(pid) for pid in self._members))
 
     def _note(self) -> None:
         """Add children of members, which may be orphans by now, and drop those that are gone."""
         found = {
-            int(entry.name): stat_of(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")
+            int(entry.name): read_stat(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")
         }
         known = {
             pid: start
@@ -92,7 +92,7 @@ def run(
 ) -> Ran:
     """Run it in `folder` for at most `limit` seconds."""
     folder.mkdir(parents=True, exist_ok=True)
-    started, before = time.monotonic(), _cpu()
+    started, before = time.monotonic(), _read_cpu()
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -116,16 +116,16 @@ def run(
             family.end()
         if code is None:
             stdout, stderr = process.communicate()
-    return Ran(code, seconds, stdout, stderr, limit, family.peak, _cpu() - before)
+    return Ran(code, seconds, stdout, stderr, limit, family.peak, _read_cpu() - before)
 
 
-def _cpu() -> float:
+def _read_cpu() -> float:
     """CPU seconds of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def stat_of(pid: int) -> tuple[int, str]:
+def read_stat(pid: int) -> tuple[int, str]:
     """Parent and start time."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -134,7 +134,7 @@ def stat_of(pid: int) -> tuple[int, str]:
     return int(fields[1]), fields[19]
 
 
-def memory_of(pid: int) -> int:
+def read_memory(pid: int) -> int:
     """MiB, where a page that several processes share counts once in all."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

@@ -210,23 +210,23 @@ OPERATORS = {"Block": 41, "Attend": 19, "Mix": 16, "Feed": 6}
 TEXTS = {"Attend": ATTEND, "Mix": MIX, "Feed": FEED, "Block": BLOCK}
 
 
-def program(kind: str, size: int) -> str:
+def write_program(kind: str, size: int) -> str:
     """A script with about `size` operators, never more except for the smallest ones, and the bug of
     this kind.
     """
     bug = BUGS[kind]
-    early = _layers(round(DEPTH * size))
-    late = _layers(size - 1 - bug.operators - _operators(early))
+    early = _choose_layers(round(DEPTH * size))
+    late = _choose_layers(size - 1 - bug.operators - _count_operators(early))
     used = {*early, *late}
     if "Block" in used:
         used.update(TEXTS)
     classes = [text for name, text in TEXTS.items() if name in used]
-    model = MODEL.format(early=_listed(early), late=_listed(late))
+    model = MODEL.format(early=_write_list(early), late=_write_list(late))
     start = START.replace("torch.manual_seed", bug.switch + "torch.manual_seed", 1)
     return "".join([HEAD, *classes, bug.layer, model, start, bug.run])
 
 
-def _layers(operators: int) -> list[str]:
+def _choose_layers(operators: int) -> list[str]:
     """Layers with at most so many operators: as many whole blocks as fit, then the largest that
     still fits.
     """
@@ -237,11 +237,11 @@ def _layers(operators: int) -> list[str]:
     return layers
 
 
-def _operators(layers: list[str]) -> int:
+def _count_operators(layers: list[str]) -> int:
     return sum(OPERATORS[name] for name in layers)
 
 
-def _listed(layers: list[str]) -> str:
+def _write_list(layers: list[str]) -> str:
     """`[Block() for _ in range(29)] + [Feed()]`."""
     blocks = layers.count("Block")
     rest = ", ".join(f"{name}()" for name in layers if name != "Block")
@@ -254,7 +254,7 @@ def main() -> None:
     parser.add_argument("kind", choices=BUGS, nargs="?", default="compile_error")
     parser.add_argument("size", type=int, nargs="?", default=SIZES[0])
     options = parser.parse_args()
-    print(program(options.kind, options.size), end="")
+    print(write_program(options.kind, options.size), end="")
 
 
 if __name__ == "__main__":

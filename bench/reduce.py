@@ -107,25 +107,25 @@ class Row:
 
     def __str__(self) -> str:
         late = f">{self.runs[-1].limit:.0f}" if self.late else ""
-        cells = [self.program, self.contender, _seconds(self.first)]
-        cells += [late or _seconds(self.reduce), _seconds(self.total)]
-        cells += [_seconds(sum(run.cpu for run in self.runs))]
-        cells += [_count(value) for value in (self.candidates, self.statements, self.lines)]
-        cells += [self.alone, _count(max(run.memory for run in self.runs))]
-        return f"{_aligned(cells)}  {self.note}".rstrip()
+        cells = [self.program, self.contender, _render_seconds(self.first)]
+        cells += [late or _render_seconds(self.reduce), _render_seconds(self.total)]
+        cells += [_render_seconds(sum(run.cpu for run in self.runs))]
+        cells += [_render_count(value) for value in (self.candidates, self.statements, self.lines)]
+        cells += [self.alone, _render_count(max(run.memory for run in self.runs))]
+        return f"{_align(cells)}  {self.note}".rstrip()
 
 
 def main() -> int:
     """Measure, a row at a time, and sum up."""
-    options = _options()
+    options = _parse_options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what runs is ended and cleared away
-    print(_aligned(HEADER), flush=True)
+    print(_align(HEADER), flush=True)
     rows = []
     with tempfile.TemporaryDirectory(prefix="reduce-") as name:
-        for row in _all(options, Path(name)):
+        for row in _measure_all(options, Path(name)):
             print(row, flush=True)
             rows.append(row)
-    print("\n" + "\n".join(summary(rows)), flush=True)
+    print("\n" + "\n".join(summarize(rows)), flush=True)
     if not options.only_ours:
         print("\ncandidates per second, by bench/workers.py:", flush=True)
         rates = [
@@ -138,88 +138,90 @@ def main() -> int:
     return 0
 
 
-def _options() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sizes", type=_sizes, default=[10, 50])
-    parser.add_argument("--kinds", type=_names(BUGS), default=["compile_error", "wrong_result"])
-    parser.add_argument("--modes", type=_names(MODES), default=list(MODES))
+    parser.add_argument("--sizes", type=_parse_sizes, default=[10, 50])
+    parser.add_argument(
+        "--kinds", type=_make_name_parser(BUGS), default=["compile_error", "wrong_result"]
+    )
+    parser.add_argument("--modes", type=_make_name_parser(MODES), default=list(MODES))
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--python", type=Path, default=Path(sys.executable))
     parser.add_argument("--only-ours", action="store_true")
     return parser.parse_args()
 
 
-def _all(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+def _measure_all(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     """Every row, as it is measured."""
     modes = () if options.only_ours else options.modes
     (headers := folder / "headers").mkdir()
     for kind in options.kinds:
         for size in options.sizes:
             task = Task(kind, size, options.python.absolute(), options.limit, headers)
-            yield from _measured(task, modes, folder / task.name)
+            yield from _measure_task(task, modes, folder / task.name)
             shutil.rmtree(folder / task.name)
 
 
-def _measured(task: Task, modes: Iterable[str], folder: Path) -> Iterator[Row]:
+def _measure_task(task: Task, modes: Iterable[str], folder: Path) -> Iterator[Row]:
     """The script itself, ours, and each mode of the minifier; nothing else if the script shows no
     bug.
     """
     folder.mkdir()
     script = folder / "script.py"
     script.write_text(program(task.kind, task.size))
-    yield (row := _itself(task, script, folder / "itself"))
+    yield (row := _run_itself(task, script, folder / "itself"))
     if row.alone == "yes":
-        yield ours(task, script, folder / "ours")
+        yield run_ours(task, script, folder / "ours")
         for mode in modes:
-            yield minifier(task, mode, script, folder / mode)
+            yield run_minifier(task, mode, script, folder / mode)
 
 
-def _itself(task: Task, script: Path, folder: Path) -> Row:
+def _run_itself(task: Task, script: Path, folder: Path) -> Row:
     """The script without any tool: how long it takes to fail."""
-    ran = run([task.python, script], folder, task.limit, _variables(task, folder))
+    ran = run([task.python, script], folder, task.limit, _build_variables(task, folder))
     # A script compares with torch.testing, which says it in its own words.
-    shown = _shown(ran, "not close" if task.bug.accuracy else task.bug.message)
+    shown = _shows(ran, "not close" if task.bug.accuracy else task.bug.message)
     return Row(task.name, SCRIPT, (ran,), lines=lines(script), alone="yes" if shown else "no")
 
 
-def ours(task: Task, script: Path, folder: Path) -> Row:
+def run_ours(task: Task, script: Path, folder: Path) -> Row:
     """`create`, and the repro that it writes."""
     command = [sys.executable, "-m", "reporter", "create", "--no-input", "--json"]
     command += ["--evidence", "0", "--timeout", str(task.limit)]
     command += ["--python", str(task.python), "-o", str(folder / "report"), str(script)]
-    ran = run(command, ROOT, 2 * task.limit, _variables(task, folder))
-    document = _document(ran.stdout)
+    ran = run(command, ROOT, 2 * task.limit, _build_variables(task, folder))
+    document = _parse_document(ran.stdout)
     repro = document.get("repro") or {}
     path = folder / "report" / "repro.py"
     parts = document.get("timing") or {}
-    alone = path.exists() and _alone(task, path, folder / "alone", task.bug.message, 1)
+    alone = path.exists() and _fails_alone(task, path, folder / "alone", task.bug.message, 1)
     return Row(
         task.name,
         OURS,
         (ran,),
-        _wall(parts, "record", "diagnose", "capture") or None,
-        _wall(parts, "rewrite", "reduce") or ran.seconds,
+        _sum_wall(parts, "record", "diagnose", "capture") or None,
+        _sum_wall(parts, "rewrite", "reduce") or ran.seconds,
         repro.get("candidates"),
         repro.get("statements"),
         lines(path),
         "yes" if alone else "no",
-        "" if repro or ran.code is None else _ending(document, ran),
+        "" if repro or ran.code is None else _describe_ending(document, ran),
     )
 
 
-def _wall(stages: dict[str, dict[str, float]], *names: str) -> float:
+def _sum_wall(stages: dict[str, dict[str, float]], *names: str) -> float:
     """Wall seconds of stages of report.json."""
     return sum(stages[name]["wall"] for name in names if name in stages)
 
 
-def minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:
+def run_minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:
     """Dump the launcher, run it, and try the repro that it leaves in the working directory."""
     after, _, flag = mode.partition("-")
     level = "4" if task.bug.accuracy else "2"
     work = folder / "work"
-    debug = _variables(task, work) | {"TORCH_COMPILE_DEBUG_DIR": str(work / "debug")}
+    debug = _build_variables(task, work) | {"TORCH_COMPILE_DEBUG_DIR": str(work / "debug")}
     dumping = {"TORCHDYNAMO_REPRO_AFTER": after, "TORCHDYNAMO_REPRO_LEVEL": level}
     dump = run([task.python, script], work / "dump", task.limit, debug | dumping)
     row = Row(task.name, f"{mode} {level}", (dump,), dump.seconds)
@@ -233,16 +235,16 @@ def minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:
         row,
         runs=(dump, launch),
         reduce=launch.seconds,
-        candidates=_queries(launch, work / "launch" / "isolate"),
+        candidates=_count_queries(launch, work / "launch" / "isolate"),
         lines=lines(repro),
     )
     if not repro.exists():
         return replace(row, note=f"no repro written, exit {launch.code}")
-    alone = "-" if row.late else _works(task, repro, folder)
+    alone = "-" if row.late else _try_minified(task, repro, folder)
     return replace(row, statements=statements(repro.read_text()), alone=alone)
 
 
-def _works(task: Task, repro: Path, folder: Path) -> str:
+def _try_minified(task: Task, repro: Path, folder: Path) -> str:
     """Whether the minifier's file shows the failure: alone, only next to its saved inputs, or not
     at all.
     """
@@ -251,32 +253,32 @@ def _works(task: Task, repro: Path, folder: Path) -> str:
     work, hidden = folder / "work", folder / "hidden"
     work.rename(hidden)
     try:
-        alone = _alone(task, hidden / "launch" / "repro.py", folder / "alone", said)
+        alone = _fails_alone(task, hidden / "launch" / "repro.py", folder / "alone", said)
     finally:
         shutil.rmtree(work, ignore_errors=True)
         hidden.rename(work)
     if alone:
         return "yes"
-    return "inputs" if _alone(task, repro, folder / "beside", said) else "no"
+    return "inputs" if _fails_alone(task, repro, folder / "beside", said) else "no"
 
 
-def _alone(task: Task, repro: Path, folder: Path, said: str, code: int | None = None) -> bool:
+def _fails_alone(task: Task, repro: Path, folder: Path, said: str, code: int | None = None) -> bool:
     """Run a copy in an empty folder; `code` is the exit code that it must end with, any but 0 by
     default.
     """
     folder.mkdir()
     copy = shutil.copy(repro, folder / "repro.py")
-    ran = run([task.python, copy], folder, task.limit, _variables(task, folder))
-    return _shown(ran, said) and code in (None, ran.code)
+    ran = run([task.python, copy], folder, task.limit, _build_variables(task, folder))
+    return _shows(ran, said) and code in (None, ran.code)
 
 
-def _shown(ran: Ran, said: str) -> bool:
+def _shows(ran: Ran, said: str) -> bool:
     """Failed, and in these words; compilers quote in the fashion of the locale."""
     output = ran.output.replace("\N{LEFT SINGLE QUOTATION MARK}", "'")
     return bool(ran.code) and said in output.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 
-def _variables(task: Task, folder: Path) -> dict[str, str]:
+def _build_variables(task: Task, folder: Path) -> dict[str, str]:
     """The environment of a run: nobody's settings, its own cache, its own temporary files, `python`
     first in PATH.
     """
@@ -291,7 +293,7 @@ def _variables(task: Task, folder: Path) -> dict[str, str]:
     return kept | {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder / "tmp")}
 
 
-def _document(stdout: str) -> dict[str, Any]:
+def _parse_document(stdout: str) -> dict[str, Any]:
     try:
         document = json.loads(stdout)
     except ValueError:
@@ -299,14 +301,14 @@ def _document(stdout: str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _ending(document: dict[str, Any], ran: Ran) -> str:
+def _describe_ending(document: dict[str, Any], ran: Ran) -> str:
     """Why there is no repro, in a few words."""
     verdict = (document.get("verdict") or {}).get("kind", "no verdict")
     error = (document.get("error") or {}).get("message", "")
     return f"{verdict}, no repro, exit {ran.code} {error[:80]}".rstrip()
 
 
-def _queries(launched: Ran, isolated: Path) -> int | None:
+def _count_queries(launched: Ran, isolated: Path) -> int | None:
     """Evaluations by the minifier's own count, or by the files of its child processes where it was
     cut short.
     """
@@ -315,22 +317,22 @@ def _queries(launched: Ran, isolated: Path) -> int | None:
     return len(list(isolated.glob("*.py"))) or None
 
 
-def summary(rows: list[Row]) -> list[str]:
+def summarize(rows: list[Row]) -> list[str]:
     """The comparison per program, then our seconds per kind."""
     found = ["fastest minifier mode that succeeded, over ours:"]
     mine = {row.program: row for row in rows if row.contender == OURS}
     for name, row in mine.items():
         others = [other for other in rows if other.program == name and other is not row]
         modes = [other for other in others if other.contender != SCRIPT]
-        found.append(f"  {name:19} {_compared(row, modes)}")
+        found.append(f"  {name:19} {_compare(row, modes)}")
     found.append("ours, total seconds by operators:")
     for kind in dict.fromkeys(name.rpartition("_")[0] for name in mine):
         sizes = [row for name, row in mine.items() if name.rpartition("_")[0] == kind]
-        found.append(f"  {kind:19} {', '.join(_brief(row) for row in sizes)}")
+        found.append(f"  {kind:19} {', '.join(_summarize_row(row) for row in sizes)}")
     return found
 
 
-def _compared(mine: Row, modes: list[Row]) -> str:
+def _compare(mine: Row, modes: list[Row]) -> str:
     """How many times as long the best mode took, and whether ours is as small."""
     succeeded = [row for row in modes if row.succeeded]
     if not mine.succeeded:
@@ -338,7 +340,7 @@ def _compared(mine: Row, modes: list[Row]) -> str:
     if not succeeded:
         return f"none of {len(modes)} minifier modes succeeded"
     parts = []
-    for what, seconds in (("reduce", _reducing), ("total", _whole)):
+    for what, seconds in (("reduce", _read_reduce_seconds), ("total", _read_total_seconds)):
         best = min(succeeded, key=seconds)
         parts.append(f"{what} {seconds(best) / seconds(mine):.2f}x ({best.contender})")
     smallest = min(row.statements or 0 for row in succeeded)
@@ -346,30 +348,30 @@ def _compared(mine: Row, modes: list[Row]) -> str:
     return ", ".join([*parts, f"{fewer} statements ({mine.statements} and {smallest})"])
 
 
-def _reducing(row: Row) -> float:
+def _read_reduce_seconds(row: Row) -> float:
     return row.reduce or row.total
 
 
-def _whole(row: Row) -> float:
+def _read_total_seconds(row: Row) -> float:
     return row.total
 
 
-def _brief(row: Row) -> str:
+def _summarize_row(row: Row) -> str:
     """`200: 93.1 s`, with what kept it from being a success."""
     size = row.program.rpartition("_")[2]
     failed = " (ended)" if row.late else "" if row.succeeded else " (no repro)"
     return f"{size}: {row.total:.1f} s{failed}"
 
 
-def _seconds(value: float | None) -> str:
+def _render_seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def _count(value: int | None) -> str:
+def _render_count(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _aligned(cells: Iterable[str]) -> str:
+def _align(cells: Iterable[str]) -> str:
     """Names to the left, numbers to the right."""
     return " ".join(
         f"{cell:<{width}}" if place < 2 else f"{cell:>{width}}"
@@ -377,19 +379,19 @@ def _aligned(cells: Iterable[str]) -> str:
     )
 
 
-def _sizes(text: str) -> list[int]:
+def _parse_sizes(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
-def _names(allowed: Iterable[str]) -> Callable[[str], list[str]]:
-    def names(text: str) -> list[str]:
+def _make_name_parser(allowed: Iterable[str]) -> Callable[[str], list[str]]:
+    def parse_names(text: str) -> list[str]:
         if unknown := set(text.split(",")) - set(allowed):
             raise argparse.ArgumentTypeError(
                 f"{', '.join(unknown)}: not one of {', '.join(allowed)}"
             )
         return text.split(",")
 
-    return names
+    return parse_names
 
 
 if __name__ == "__main__":

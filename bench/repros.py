@@ -45,7 +45,7 @@ class Row:
     gradient: bool = False
     seconds: float = 0.0
 
-    def text(self) -> str:
+    def render(self) -> str:
         """The row of the table."""
         if not self.lines:
             return f"{self.name:40.40} {self.kind:60.60} {self.seconds:5.0f} s"
@@ -57,7 +57,7 @@ class Row:
 
 
 def run(script: Path, python: Path, folder: Path) -> Row:
-    """`create` on one script, and the checks of its repro."""
+    """`create` on one script, and what its repro shows."""
     command = [sys.executable, "-m", "reporter", "create", "--json", "--no-input", "-j2"]
     command += ["--force", "--python", str(python), "-o", str(folder), str(script)]
     name = script.parent.name
@@ -108,7 +108,7 @@ def main() -> None:
             if arguments.only and script.parent.name not in arguments.only:
                 continue
             rows.append(run(script, arguments.python, reports / script.parent.name))
-            print(rows[-1].text(), flush=True)
+            print(rows[-1].render(), flush=True)
     for name, chosen in (
         ("forward", [row.lines for row in rows if row.lines and not row.gradient]),
         ("gradients", [row.lines for row in rows if row.lines and row.gradient]),

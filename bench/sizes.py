@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 
-def statements(text: str) -> int:
+def count_statements(text: str) -> int:
     """Tensor operations of a minifier repro: assigned calls and operators, less tuple items, sizes
     and switches.
     """
@@ -33,7 +33,7 @@ def _is_operation(value: ast.expr) -> bool:
     return isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare))
 
 
-def lines(path: Path) -> int | None:
+def count_lines(path: Path) -> int | None:
     """Its lines that are not blank; None where there is no file."""
     if not path.exists():
         return None

@@ -19,7 +19,7 @@ COMMANDS = {
 }
 
 
-def milliseconds(arguments: list[str]) -> float:
+def time_run(arguments: list[str]) -> float:
     """Wall time of one run of this interpreter."""
     start = time.perf_counter()
     subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
@@ -30,11 +30,11 @@ def main() -> None:
     """Measure, print a table, and say whether the goal is met."""
     times: dict[str, list[float]] = {name: [] for name in COMMANDS}
     for arguments in COMMANDS.values():
-        milliseconds(arguments)  # fills the bytecode and disk caches
+        time_run(arguments)  # fills the bytecode and disk caches
     # Interleaved, so that a busy moment of the machine hits all commands alike.
     for _ in range(RUNS):
         for name, arguments in COMMANDS.items():
-            times[name].append(milliseconds(arguments))
+            times[name].append(time_run(arguments))
     medians = {name: statistics.median(values) for name, values in times.items()}
     base = medians["python -c pass"]
     for name, median in medians.items():

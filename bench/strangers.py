@@ -54,7 +54,7 @@ class Row:
             return "kind"
         return "" if self.said.layer in self.layers or not self.layers else "layer"
 
-    def text(self) -> str:
+    def render(self) -> str:
         said = f"{self.said.kind or self.said.trouble} {self.said.layer}"
         true = f"{'/'.join(self.kinds)} {'/'.join(self.layers) if self.is_bug else '-'}"
         sizes = f"{self.lines[0]:3} -> {self.lines[1] or '-'}"
@@ -75,11 +75,11 @@ def run(folder: Path, truth: Mapping[str, Any], python: InterpreterInfo, create:
         tuple(dict.fromkeys((truth["kind"], *truth.get("also", ())))),
         tuple(truth.get("layers", ())),
         said,
-        (_lines(program), _lines(said.repro.text)),
+        (_count_lines(program), _count_lines(said.repro.text)),
     )
 
 
-def _lines(text: str) -> int:
+def _count_lines(text: str) -> int:
     return len([line for line in text.splitlines() if line.strip()])
 
 
@@ -107,7 +107,7 @@ def main() -> None:
         truths = known["truth"]
         if given.release in truths:
             rows.append(run(folder, truths[given.release], python, given.create))
-            print(rows[-1].text(), flush=True)
+            print(rows[-1].render(), flush=True)
     bugs = [row for row in rows if row.is_bug]
     dismissed = [row for row in bugs if row.mistake in ("dismissed", "no answer")]
     accused = [row for row in rows if row.mistake == "called a bug"]

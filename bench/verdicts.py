@@ -62,7 +62,7 @@ def main() -> int:
     if options.folder is None:
         print("nothing to do: name a folder of cases, each with a script.py and a truth.json")
         return 0
-    version = _version(options.python)
+    version = _read_version(options.python)
     results = []
     for truth in sorted(options.folder.glob("*/truth.json")):
         wanted = json.loads(truth.read_text())["expected"].get(version)
@@ -75,10 +75,10 @@ def main() -> int:
                 f"{result.seconds:6.1f} s, script {result.script:5.1f} s",
                 flush=True,
             )
-    return _summary(version, results)
+    return _print_summary(version, results)
 
 
-def _version(python: str) -> str:
+def _read_version(python: str) -> str:
     code = "import torch; print(torch.__version__.split('+')[0])"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -113,7 +113,7 @@ def _run(case: Path, wanted: dict[str, Any], python: str) -> Result:
     )
 
 
-def _summary(version: str, results: list[Result]) -> int:
+def _print_summary(version: str, results: list[Result]) -> int:
     if not results:
         print(f"no case says what torch {version} should show", file=sys.stderr)
         return 2

@@ -47,7 +47,7 @@ class CandidateOutcome(Text):
 
     #: It ran to its end.
     PASSES = "passes"
-    #: It raised an exception, which may be that of its own check.
+    #: It raised an exception, which may be that of its own assertion.
     FAILS = "fails"
     #: It says itself that it cannot judge here (exit code 125).
     CANNOT_JUDGE = "cannot_judge"

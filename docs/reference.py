@@ -50,63 +50,63 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return MARKER.sub(lambda found: SECTIONS[found[1]](), markdown)
 
 
-def commands() -> str:
+def render_commands() -> str:
     """Every command with its usage, arguments and options."""
-    return "\n\n".join(_command(verb) for verb in COMMANDS)
+    return "\n\n".join(_render_command(verb) for verb in COMMANDS)
 
 
-def setting_table() -> str:
+def render_settings() -> str:
     """Every option that more than one run may have, with its variable and its key in a file."""
     rows = [
         (
-            _code(*setting.flags),
-            _code(ENVIRONMENT_PREFIX + name.upper()),
-            _code(name.replace("_", "-")),
-            _cell(setting.help),
+            _render_code(*setting.flags),
+            _render_code(ENVIRONMENT_PREFIX + name.upper()),
+            _render_code(name.replace("_", "-")),
+            _render_cell(setting.help),
         )
         for name, setting in list_settings().items()
         if setting.everywhere and not setting.hidden
     ]
-    return _table(("option", "variable", "key", "meaning"), rows)
+    return _render_table(("option", "variable", "key", "meaning"), rows)
 
 
-def exit_codes() -> str:
+def render_exit_codes() -> str:
     """The exit code of each class of errors, with when it is raised."""
     kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
     raised = [k for k in kinds if issubclass(k, errors.BugreportError)]
     raised.remove(errors.BugreportError)
-    rows = {(kind.exit_code, _first_paragraph(kind)) for kind in raised}
-    return _table(
-        ("code", "raised when"), [(str(code), _cell(text)) for code, text in sorted(rows)]
+    rows = {(kind.exit_code, _read_first_paragraph(kind)) for kind in raised}
+    return _render_table(
+        ("code", "raised when"), [(str(code), _render_cell(text)) for code, text in sorted(rows)]
     )
 
 
-def bugs() -> str:
+def render_bugs() -> str:
     """The kinds that are faults of the compiler."""
-    return _kinds(kind for kind in Kind if kind in BUGS)
+    return _render_kinds(kind for kind in Kind if kind in BUGS)
 
 
-def no_bugs() -> str:
+def render_no_bugs() -> str:
     """The kinds that are not."""
-    return _kinds(kind for kind in Kind if kind not in BUGS)
+    return _render_kinds(kind for kind in Kind if kind not in BUGS)
 
 
-def excuses() -> str:
+def render_excuses() -> str:
     """What may excuse a difference, in the order in which it is asked."""
     rows = [
         (
             str(number),
-            _code(one.kind.value),
-            _code(*one.rungs),
-            _explained(one.explains),
-            _cell(_first_paragraph(one.ask)),
+            _render_code(one.kind.value),
+            _render_code(*one.rungs),
+            _explain(one.explains),
+            _render_cell(_read_first_paragraph(one.ask)),
         )
         for number, one in enumerate(EXCUSES, 1)
     ]
-    return _table(("", "kind", "measurement", "may explain", "what it shows"), rows)
+    return _render_table(("", "kind", "measurement", "may explain", "what it shows"), rows)
 
 
-def _explained(properties: frozenset[str]) -> str:
+def _explain(properties: frozenset[str]) -> str:
     if properties == EXCEPTIONS:
         return "an exception of the same class"
     if Property.SIDE_EFFECT in properties:
@@ -114,38 +114,38 @@ def _explained(properties: frozenset[str]) -> str:
     return "values and sizes" if Property.SHAPE in properties else "values"
 
 
-def layers() -> str:
+def render_layers() -> str:
     """The layers, with what the code says of each."""
-    return _enum("layer", Layer)
+    return _render_enum("layer", Layer)
 
 
-def rungs() -> str:
+def render_rungs() -> str:
     """The variations that `--rungs` may name."""
-    return "\n".join(f"- {_code(name)}" for name in RUNGS)
+    return "\n".join(f"- {_render_code(name)}" for name in RUNGS)
 
 
-def outcomes() -> str:
+def render_outcomes() -> str:
     """The outcomes of a rung, with what the code says of each."""
-    return _enum("outcome", RungOutcome)
+    return _render_enum("outcome", RungOutcome)
 
 
-def report_schema() -> str:
+def render_report_schema() -> str:
     """The sections of `report.json`."""
-    return _sections(Report)
+    return _render_sections(Report)
 
 
-def check_schema() -> str:
+def render_check_schema() -> str:
     """The sections of the document of `check --json`."""
-    return _sections(CheckDocument)
+    return _render_sections(CheckDocument)
 
 
-def what_leaves() -> str:
+def render_what_leaves() -> str:
     """The facts of the machine, with what may leave of each."""
-    rows = [(_code(fact.name), _cell(fact.leaves)) for fact in FACTS]
-    return _table(("fact", "what leaves"), rows)
+    rows = [(_render_code(fact.name), _render_cell(fact.leaves)) for fact in FACTS]
+    return _render_table(("fact", "what leaves"), rows)
 
 
-def variables() -> str:
+def render_variables() -> str:
     """The environment variables that are not torch's, with the words that may leave."""
     text = (Path(__file__).parent.parent / "collectors" / "machine" / "variables.py").read_text(
         encoding="utf-8"
@@ -157,68 +157,72 @@ def variables() -> str:
             if isinstance(target, ast.Name) and target.id in _TABLES and node.value is not None:
                 values[target.id] = eval(ast.unparse(node.value), dict(values))  # literals
     rows = [
-        (_code(name), _code(*words.split()) or "numbers, yes and no")
+        (_render_code(name), _render_code(*words.split()) or "numbers, yes and no")
         for name, words in values["WORDS"].items()
     ]
-    return _table(("variable", "words"), rows)
+    return _render_table(("variable", "words"), rows)
 
 
 SECTIONS: dict[str, Callable[[], str]] = {
-    "commands": commands,
-    "settings": setting_table,
-    "exit-codes": exit_codes,
-    "bugs": bugs,
-    "no-bugs": no_bugs,
-    "excuses": excuses,
-    "layers": layers,
-    "rungs": rungs,
-    "outcomes": outcomes,
-    "report-schema": report_schema,
-    "check-schema": check_schema,
-    "what-leaves": what_leaves,
-    "variables": variables,
+    "commands": render_commands,
+    "settings": render_settings,
+    "exit-codes": render_exit_codes,
+    "bugs": render_bugs,
+    "no-bugs": render_no_bugs,
+    "excuses": render_excuses,
+    "layers": render_layers,
+    "rungs": render_rungs,
+    "outcomes": render_outcomes,
+    "report-schema": render_report_schema,
+    "check-schema": render_check_schema,
+    "what-leaves": render_what_leaves,
+    "variables": render_variables,
 }
 
 
-def _command(verb: str) -> str:
+def _render_command(verb: str) -> str:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(importlib.import_module(f"reporter.cli.commands.{verb}").run_command)
     parser: Any = typer.main.get_command(app)
     arguments = [p for p in parser.params if p.param_type_name == "argument" and not p.hidden]
     options = [p for p in parser.params if p.param_type_name == "option" and not p.hidden]
-    words = ["SCRIPT [ARGS...]"] if verb in RUNS_SCRIPT else [_argument(a) for a in arguments]
+    words = (
+        ["SCRIPT [ARGS...]"] if verb in RUNS_SCRIPT else [_render_argument(a) for a in arguments]
+    )
     usage = " ".join(["bugreport", verb, *(["[OPTIONS]"] if options else []), *words])
-    rows = [(_code(_argument(a)), _cell(a.help)) for a in arguments if a.help]
-    rows += [(_flags(option), _cell(option.help)) for option in options]
-    table = _table(("argument or option", "meaning"), rows)
+    rows = [(_render_code(_render_argument(a)), _render_cell(a.help)) for a in arguments if a.help]
+    rows += [(_render_flags(option), _render_cell(option.help)) for option in options]
+    table = _render_table(("argument or option", "meaning"), rows)
     about = inspect.cleandoc(parser.help or "")
     return "\n\n".join([f"## {verb}", f"```text\n{usage}\n```", about, table])
 
 
-def _argument(argument: Any) -> str:
+def _render_argument(argument: Any) -> str:
     name: str = argument.metavar or argument.name.upper()
     return name if argument.required or name.startswith("[") else f"[{name}]"
 
 
-def _flags(option: Any) -> str:
+def _render_flags(option: Any) -> str:
     words = [*option.opts, *option.secondary_opts]
-    return _code(*words) + (f" {_code(option.metavar)}" if option.metavar else "")
+    return _render_code(*words) + (f" {_render_code(option.metavar)}" if option.metavar else "")
 
 
-def _kinds(kinds: Iterable[Kind]) -> str:
-    rows = [(_code(kind.value), _cell(EXPLANATIONS[kind])) for kind in kinds]
-    return _table(("kind", "what it means"), rows)
+def _render_kinds(kinds: Iterable[Kind]) -> str:
+    rows = [(_render_code(kind.value), _render_cell(EXPLANATIONS[kind])) for kind in kinds]
+    return _render_table(("kind", "what it means"), rows)
 
 
-def _enum(head: str, words: type[Enum]) -> str:
+def _render_enum(head: str, words: type[Enum]) -> str:
     """The members of an enum, with the `#:` comments above them."""
     found = COMMENTED.findall(inspect.getsource(words))
     said = {name: " ".join(re.findall(r"#: (.*)", text)) for text, name in found}
-    rows = [(_code(m.value), _cell(said[name])) for name, m in words.__members__.items()]
-    return _table((head, "what it means"), rows)
+    rows = [
+        (_render_code(m.value), _render_cell(said[name])) for name, m in words.__members__.items()
+    ]
+    return _render_table((head, "what it means"), rows)
 
 
-def _sections(document: type[Any]) -> str:
+def _render_sections(document: type[Any]) -> str:
     """A document and every section that it has, each with its fields."""
     parts, todo = [], [document]
     while todo:
@@ -227,42 +231,46 @@ def _sections(document: type[Any]) -> str:
             continue
         parts.append(part)
         hints = typing.get_type_hints(part)
-        todo += [inner for hint in hints.values() for inner in _structs(hint)]
-    return "\n\n".join(_section(part) for part in parts)
+        todo += [inner for hint in hints.values() for inner in _find_structs(hint)]
+    return "\n\n".join(_render_section(part) for part in parts)
 
 
-def _structs(hint: Any) -> list[type[Any]]:
+def _find_structs(hint: Any) -> list[type[Any]]:
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return [hint]
-    return [inner for argument in typing.get_args(hint) for inner in _structs(argument)]
+    return [inner for argument in typing.get_args(hint) for inner in _find_structs(argument)]
 
 
-def _section(part: type[Any]) -> str:
+def _render_section(part: type[Any]) -> str:
     source = inspect.getsource(part)
     said = {name: text for text, name in re.findall(r"#: (.+)\n    (\w+):", source)}
     keys = dict(zip(part.__struct_fields__, part.__struct_encode_fields__))
     rows = [
-        (_code(keys[name]), _code(str(hint).replace("|", "or")), _cell(said.get(name, "")))
+        (
+            _render_code(keys[name]),
+            _render_code(str(hint).replace("|", "or")),
+            _render_cell(said.get(name, "")),
+        )
         for name, hint in part.__annotations__.items()
     ]
     about = inspect.cleandoc(part.__doc__ or "")
-    table = _table(("field", "type", ""), rows)
+    table = _render_table(("field", "type", ""), rows)
     return "\n\n".join((f"### {part.__name__}", about, table))
 
 
-def _first_paragraph(kind: object) -> str:
+def _read_first_paragraph(kind: object) -> str:
     text = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
     return text.removeprefix("Raised when ")
 
 
-def _code(*words: str) -> str:
+def _render_code(*words: str) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def _cell(text: str) -> str:
+def _render_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("[", "\\[")
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def _render_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

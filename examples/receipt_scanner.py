@@ -1,4 +1,4 @@
-"""Finds the faint lines of scanned receipts; the check at the end compares eager with compiled.
+"""Finds the faint lines of scanned receipts; the last lines compare eager with compiled.
 
 A made-up script of a made-up company, written the way such scripts look: a configuration, a
 backbone, attention over rows, and one line deep inside that torch 2.13.0 compiles wrongly for the

@@ -496,7 +496,7 @@ def _find_worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _describe_numbers(rung: Mapping[str, Any], said: str) -> str:
     if rung["max_abs_error"] is None and "from float64" in said:
-        return ""  # the repro's own check has told it
+        return ""  # the repro's own assertion has told it
     parts = []
     if rung["max_abs_error"] is not None and "max abs error" not in said:
         parts.append(f"largest absolute difference to eager {format_number(rung['max_abs_error'])}")

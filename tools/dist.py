@@ -29,10 +29,10 @@ getattr(build_meta, "build_" + sys.argv[1])(sys.argv[2])
 def main() -> int:
     """Exit code 0 if both builds are the same, 1 if they are not."""
     target = Path(sys.argv[1] if len(sys.argv) > 1 else "dist")
-    epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or _commit_time())
+    epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or _read_commit_time())
     with tempfile.TemporaryDirectory(prefix="bugreport-dist-") as name:
         builds = [build(Path(name) / which, epoch) for which in ("one", "another/way/down")]
-        sums = [{path.name: digest(path) for path in sorted(built)} for built in builds]
+        sums = [{path.name: compute_digest(path) for path in sorted(built)} for built in builds]
         if sums[0] != sums[1]:
             names = sorted({*sums[0], *sums[1]})
             wrong = [name for name in names if sums[0].get(name) != sums[1].get(name)]
@@ -63,11 +63,11 @@ def build(folder: Path, epoch: int) -> list[Path]:
         if done.returncode:
             sys.exit(done.stderr)
     for path in made.glob("*.tar.gz"):
-        path.write_bytes(plain_archive(path.read_bytes(), epoch))
+        path.write_bytes(normalise_archive(path.read_bytes(), epoch))
     return sorted(path for path in made.iterdir() if path.is_file())
 
 
-def plain_archive(data: bytes, epoch: int) -> bytes:
+def normalise_archive(data: bytes, epoch: int) -> bytes:
     """A `.tar.gz` with its files in order, and without who made it and when."""
     packed = io.BytesIO()
     with (
@@ -86,7 +86,7 @@ def plain_archive(data: bytes, epoch: int) -> bytes:
     return gzip.compress(packed.getvalue(), compresslevel=9, mtime=epoch)
 
 
-def digest(path: Path) -> str:
+def compute_digest(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -104,7 +104,7 @@ def _copy(folder: Path) -> None:
             target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)
 
 
-def _commit_time() -> str:
+def _read_commit_time() -> str:
     done = subprocess.run(
         ["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=True
     )

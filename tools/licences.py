@@ -16,7 +16,7 @@ _LONGEST = 40
 
 def main() -> None:
     """Prints name, version and licence of each distribution, in the order of their names."""
-    rows = [(name, *facts(name)) for name in sorted(needed("torch-bugreport"))]
+    rows = [(name, *read_facts(name)) for name in sorted(list_needed("torch-bugreport"))]
     widths = [max(len(row[at]) for row in rows) for at in range(2)]
     for name, version, licence in rows:
         print(f"{name:{widths[0]}}  {version:{widths[1]}}  {licence}")
@@ -25,7 +25,7 @@ def main() -> None:
         sys.exit(f"no licence is stated by: {', '.join(unknown)}")
 
 
-def needed(root: str) -> set[str]:
+def list_needed(root: str) -> set[str]:
     """What a distribution requires without its extras, and what that requires, without itself."""
     found: set[str] = set()
     waiting = [(root, frozenset({""}))]
@@ -42,7 +42,7 @@ def needed(root: str) -> set[str]:
     return found
 
 
-def facts(name: str) -> tuple[str, str]:
+def read_facts(name: str) -> tuple[str, str]:
     """Version and licence of a distribution, the latter as its metadata have it."""
     about = metadata.metadata(name)
     classifiers = about.get_all("Classifier") or []

@@ -1,11 +1,11 @@
-"""What a check makes of a program before it is called: compiled, exported, packaged, or nothing."""
+"""What is made of a program before it is called: compiled, exported, packaged, or nothing."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import replace
 
-from anonymizer.graph.repro import MODULE_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import MODULE_CALL, ReproAssertion, ReproBody
 from anonymizer.kinds import Compiler
 
 #: The step that writes an exported program to a file and reads it again, and the prelude that it
@@ -21,11 +21,11 @@ def {RELOAD}(program):
     return torch.export.load(file)"""
 
 
-def add_reloading(check: ReproCheck) -> ReproCheck:
-    """The check of a program that is saved as one that the repro saves and loads, too."""
-    steps = tuple(RELOAD if step == "save" else step for step in check.steps)
-    prelude = "\n\n\n".join(part for part in (check.prelude, RELOADING) if part)
-    return replace(check, steps=steps, prelude=prelude)
+def add_reloading(assertion: ReproAssertion) -> ReproAssertion:
+    """The assertion of a program that is saved as one that the repro saves and loads, too."""
+    steps = tuple(RELOAD if step == "save" else step for step in assertion.steps)
+    prelude = "\n\n\n".join(part for part in (assertion.prelude, RELOADING) if part)
+    return replace(assertion, steps=steps, prelude=prelude)
 
 
 def wrap_in_module(body: ReproBody) -> ReproBody:
@@ -52,26 +52,26 @@ def wrap_in_module(body: ReproBody) -> ReproBody:
     raise ValueError(f"{body.callable} is no function of the program")
 
 
-def write_compilation(check: ReproCheck, model: str, args: str) -> str:
-    """The expression of what the check makes of a program: the text of a callable.
+def write_compilation(assertion: ReproAssertion, model: str, args: str) -> str:
+    """The expression of what the assertion makes of a program: the text of a callable.
 
     Args:
         model: the expression of the program.
         args: the text of a tuple, the arguments that it is exported for.
     """
-    if check.compiler == Compiler.COMPILE:
-        return f"torch.compile({model}{check.write_arguments()})"
-    if check.compiler == Compiler.EAGER:
+    if assertion.compiler == Compiler.COMPILE:
+        return f"torch.compile({model}{assertion.write_arguments()})"
+    if assertion.compiler == Compiler.EAGER:
         return model
-    made = write_export(check, model, args)
-    if check.compiler == Compiler.AOTI:
+    made = write_export(assertion, model, args)
+    if assertion.compiler == Compiler.AOTI:
         return f"torch._inductor.aoti_load_package({made})"
-    if check.compiler == Compiler.ONNX:
+    if assertion.compiler == Compiler.ONNX:
         return made
-    return made if "unflatten" in check.steps else f"{made}.module()"
+    return made if "unflatten" in assertion.steps else f"{made}.module()"
 
 
-def write_export(check: ReproCheck, model: str, args: str) -> str:
+def write_export(assertion: ReproAssertion, model: str, args: str) -> str:
     """The expression of what is exported and not called: a program, an unflattened module, the path
     of a package, or a model of Compiler.ONNX, which returns a tuple.
 
@@ -79,18 +79,18 @@ def write_export(check: ReproCheck, model: str, args: str) -> str:
         model: the expression of the program, a module.
         args: the text of a tuple, the arguments that it is exported for.
     """
-    options = check.write_arguments().replace(" in args]", f" in {args}]")
-    if check.compiler == Compiler.ONNX and check.steps == ("onnx",):
+    options = assertion.write_arguments().replace(" in args]", f" in {args}]")
+    if assertion.compiler == Compiler.ONNX and assertion.steps == ("onnx",):
         return f"torch.onnx.export({model}, {args}, dynamo=True{options})"
-    export = "draft_export" if "draft" in check.steps else "export"
+    export = "draft_export" if "draft" in assertion.steps else "export"
     program = f"torch.export.{export}({model}, {args}{options})"
-    for step in check.steps:
+    for step in assertion.steps:
         if step == "decompose":
             program += ".run_decompositions()"
         elif step == RELOAD:
             program = f"{RELOAD}({program})"
-    if check.compiler == Compiler.ONNX:
+    if assertion.compiler == Compiler.ONNX:
         return f"torch.onnx.export({program}, dynamo=True)"
-    if check.compiler == Compiler.AOTI:
+    if assertion.compiler == Compiler.AOTI:
         return f"torch._inductor.aoti_compile_and_package({program})"
-    return f"torch.export.unflatten({program})" if "unflatten" in check.steps else program
+    return f"torch.export.unflatten({program})" if "unflatten" in assertion.steps else program

@@ -1,4 +1,4 @@
-"""A repro as data: the program with its inputs, and what is checked of it under which settings.
+"""A repro as data: the program with its inputs, and what is asserted of it under which settings.
 
 Two texts are written from it: the harness of the search (`anonymizer.harness`) and the plain form
 that is filed (`anonymizer.plain`).
@@ -21,7 +21,7 @@ PROGRAM_FACTORY = "program"
 #: The parameter by which a whole script is given what compiles.
 COMPILE = "compile"
 #: How a derivative in eager mode is held against finite differences, as an expression of a callable
-#: and a tuple of its arguments, by the `backward` of a check.
+#: and a tuple of its arguments, by the `backward` of an assertion.
 DERIVATIVES = {
     "gradcheck": "torch.autograd.gradcheck({}, {})",
     "gradgradcheck": "torch.autograd.gradgradcheck({}, {})",
@@ -39,12 +39,12 @@ def indent(lines: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class ReproCheck:
-    """What a repro checks, and under which settings.
+class ReproAssertion:
+    """What a repro asserts in the end, and under which settings.
 
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
     as text), `contexts` the expressions of `with` statements around the call, `backward` how
-    gradients are asked for (none, sum, randn, or a check of `DERIVATIVES`), `calls` the sizes of
+    gradients are asked for (none, sum, randn, or a key of `DERIVATIVES`), `calls` the sizes of
     successive calls where one compiled object is called several times; with `keeps_arguments` all
     of them get the same objects. `compiler` is what makes the
     callable, with the `steps` that an exported program goes through before it is called;
@@ -87,8 +87,8 @@ class ReproCheck:
             self.steps
         )
 
-    def without_argument(self, name: str) -> ReproCheck:
-        """The check with one torch.compile argument left at its default."""
+    def without_argument(self, name: str) -> ReproAssertion:
+        """The assertion with one torch.compile argument left at its default."""
         return replace(self, arguments=tuple(item for item in self.arguments if item[0] != name))
 
     def write_arguments(self) -> str:
@@ -165,6 +165,6 @@ class ReproBody:
         return replace(self, inputs=tuple(line for text in texts for line in text.splitlines()))
 
     def with_seed(self, seed: int) -> ReproBody:
-        """The program with inputs that start from the seed of a check."""
+        """The program with inputs that start from the seed of an assertion."""
         own, other = write_seed(0), write_seed(seed)
         return replace(self, inputs=tuple(other if line == own else line for line in self.inputs))

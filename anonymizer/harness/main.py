@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.randomness import write_seed
-from anonymizer.graph.repro import DERIVATIVES, ReproCheck, indent
+from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
 from collectors.captured import Property
 
@@ -17,47 +17,47 @@ from collectors.captured import Property
 AS_EAGER = ("except Exception:", "    return")
 
 
-def write_main(check: ReproCheck) -> list[str]:
+def write_main(assertion: ReproAssertion) -> list[str]:
     """`main()`, which returns where the bug is gone, raises where it is there, and exits with 125
     where this machine cannot tell.
     """
-    return ["def main():", *indent(_list_steps(check))]
+    return ["def main():", *indent(_list_steps(assertion))]
 
 
-def write_run_arguments(check: ReproCheck) -> str:
+def write_run_arguments(assertion: ReproAssertion) -> str:
     """The sizes of successive calls as the second argument of `run`, with the comma before it."""
-    if not check.calls:
+    if not assertion.calls:
         return ""
     rows = []
-    for call in check.calls:
+    for call in assertion.calls:
         values = ", ".join(str(size) for _, size in call)
         rows.append(f"({values},)" if len(call) == 1 else f"({values})")
     return ", [" + ", ".join(rows) + "]"
 
 
-def _list_steps(check: ReproCheck) -> list[str]:
-    calls = write_run_arguments(check)
+def _list_steps(assertion: ReproAssertion) -> list[str]:
+    calls = write_run_arguments(assertion)
     eager = f"run(lambda model: model{calls})"
-    compiled = f"run(lambda model: {_compile(check)}{calls})"
-    if check.backward in DERIVATIVES:
-        return _check_derivative(check)
-    if check.compiler == Compiler.EAGER:
-        return _compare_exact() if check.kind in WRONG_VALUES else [compiled]
-    if check.kind == Kind.ACCEPTS_INVALID or check.eager_raises:
-        return _expect_refusal(check, eager, compiled)
-    if check.kind == Kind.WRONG_METADATA or check.property is not None:
-        return [*_try_eager(f"expected = {eager}"), *_compare_property(check, compiled)]
-    if check.kind in WRONG_VALUES:
+    compiled = f"run(lambda model: {_compile(assertion)}{calls})"
+    if assertion.backward in DERIVATIVES:
+        return _check_derivative(assertion)
+    if assertion.compiler == Compiler.EAGER:
+        return _compare_exact() if assertion.kind in WRONG_VALUES else [compiled]
+    if assertion.kind == Kind.ACCEPTS_INVALID or assertion.eager_raises:
+        return _expect_refusal(assertion, eager, compiled)
+    if assertion.kind == Kind.WRONG_METADATA or assertion.property is not None:
+        return [*_try_eager(f"expected = {eager}"), *_compare_property(assertion, compiled)]
+    if assertion.kind in WRONG_VALUES:
         exact = f"run(lambda model: model{calls}, double=True)"
-        return [*_try_eager(f"expected = {eager}"), *_compare_values(check, compiled, exact)]
+        return [*_try_eager(f"expected = {eager}"), *_compare_values(assertion, compiled, exact)]
     return [*_try_eager(eager), compiled]
 
 
-def _compile(check: ReproCheck) -> str:
+def _compile(assertion: ReproAssertion) -> str:
     """What the harness makes of its `model`."""
-    if check.compiler not in EXPORTERS:
-        return write_compilation(check, "model", "")
-    return f"lambda *args: {write_compilation(check, 'model', 'args')}(*args)"
+    if assertion.compiler not in EXPORTERS:
+        return write_compilation(assertion, "model", "")
+    return f"lambda *args: {write_compilation(assertion, 'model', 'args')}(*args)"
 
 
 def _try_eager(run: str) -> list[str]:
@@ -70,7 +70,7 @@ def _try_eager(run: str) -> list[str]:
     ]
 
 
-def _expect_refusal(check: ReproCheck, eager: str, compiled: str) -> list[str]:
+def _expect_refusal(assertion: ReproAssertion, eager: str, compiled: str) -> list[str]:
     """Eager raises, and the compiled call ought to."""
     lines = [
         "try:",
@@ -83,16 +83,16 @@ def _expect_refusal(check: ReproCheck, eager: str, compiled: str) -> list[str]:
         f"    {compiled}",
         *AS_EAGER,
     ]
-    if check.kind == Kind.ACCEPTS_INVALID:
+    if assertion.kind == Kind.ACCEPTS_INVALID:
         message = "accepts invalid: eager raises, the compiled call returns"
         lines.append(f'raise AssertionError("{message}")')
     return lines
 
 
-def _compare_values(check: ReproCheck, compiled: str, exact: str) -> list[str]:
+def _compare_values(assertion: ReproAssertion, compiled: str, exact: str) -> list[str]:
     """The two runs, held against one in float64 where there is one."""
-    prefix = check.kind.replace("_", " ")
-    if not check.double:
+    prefix = assertion.kind.replace("_", " ")
+    if not assertion.double:
         message = f"{prefix}: max abs error {{error:.4g}} against eager"
         return [
             f"actual = {compiled}",
@@ -135,10 +135,10 @@ def _compare_exact() -> list[str]:
     ]
 
 
-def _check_derivative(check: ReproCheck) -> list[str]:
+def _check_derivative(assertion: ReproAssertion) -> list[str]:
     """Finite differences, at the inputs and beside them: at a kink nothing is wrong."""
     return [
-        write_seed(check.seed),
+        write_seed(assertion.seed),
         "given = inputs()",
         "numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
         "wide = (torch.float64, torch.complex128)",
@@ -153,7 +153,7 @@ def _check_derivative(check: ReproCheck) -> list[str]:
         "    for x, moved in zip(given, args):",
         "        moved.requires_grad_(x.requires_grad)",
         "    try:",
-        f"        {DERIVATIVES[check.backward].format('run', 'args')}",
+        f"        {DERIVATIVES[assertion.backward].format('run', 'args')}",
         "    except RuntimeError as error:",
         "        refused = error",
         "    else:",
@@ -172,10 +172,10 @@ def _write_nested(name: str, kept: str) -> list[str]:
     ]
 
 
-def _compare_property(check: ReproCheck, compiled: str) -> list[str]:
+def _compare_property(assertion: ReproAssertion, compiled: str) -> list[str]:
     """One property of the two runs' results."""
-    name = check.property or Property.DTYPE
-    wrong = f"{check.kind.replace('_', ' ')}: {name}"
+    name = assertion.property or Property.DTYPE
+    wrong = f"{assertion.kind.replace('_', ' ')}: {name}"
     actual = f"actual = {compiled}"
     match name:
         case Property.SIDE_EFFECT:

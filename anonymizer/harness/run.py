@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.graph.randomness import write_seed
-from anonymizer.graph.repro import DERIVATIVES, ReproBody, ReproCheck, indent
+from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, ReproBody, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Kind
 from collectors.captured import Property
 
@@ -44,32 +44,32 @@ def write_helpers(run: list[str]) -> list[str]:
     return [line for name, helper in helpers if name in text for line in helper.splitlines()]
 
 
-def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
+def write_run(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """`run(compile)`, which makes a callable of the program by `compile`, calls it, and returns a
     list.
 
     It is also given the sizes of its `calls`, where there are several, and whether it computes in
     `double`, where values are held against float64.
     """
-    if check.backward in DERIVATIVES:
+    if assertion.backward in DERIVATIVES:
         returned = f"return {body.callable}(*args)"
-        return ["def run(*args):", *indent([write_seed(check.seed), returned])]
+        return ["def run(*args):", *indent([write_seed(assertion.seed), returned])]
     if body.convention.state_calls:
-        return _run_for_state(body, check)
+        return _run_for_state(body, assertion)
     if body.convention.is_script:
-        return _run_for_script(body, check)
-    is_widened = check.double and check.kind in WRONG_VALUES
+        return _run_for_script(body, assertion)
+    is_widened = assertion.double and assertion.kind in WRONG_VALUES
 
     def indent_if_double(lines: list[str]) -> list[str]:
         return ["if double:", *indent(lines)] if is_widened and lines else []
 
-    made = body.callable + (".eval()" if check.evaluation and body.convention.is_module else "")
+    made = body.callable + (".eval()" if assertion.evaluation and body.convention.is_module else "")
     wide_model = ["model = model.double()"] if body.convention.is_module else []
-    wide_args = [f"args = {_widen(body, check)}"]
-    called = "function" if check.calls else "compile(model)"
-    call = check.wrap_in_contexts([f"out = {called}(*args)"])
-    backward = _write_backward(body, check)
-    if check.calls and check.keeps_arguments:
+    wide_args = [f"args = {_widen(body, assertion)}"]
+    called = "function" if assertion.calls else "compile(model)"
+    call = assertion.wrap_in_contexts([f"out = {called}(*args)"])
+    backward = _write_backward(body, assertion)
+    if assertion.calls and assertion.keeps_arguments:
         steps = [
             *indent_if_double(wide_model),
             "function = compile(model)",
@@ -78,7 +78,7 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
             "for _ in calls:",
             *indent([*call, *backward]),
         ]
-    elif check.calls:  # as a training loop does, gradients are asked for after each call
+    elif assertion.calls:  # as a training loop does, gradients are asked for after each call
         steps = [
             *indent_if_double(wide_model),
             "function = compile(model)",
@@ -89,14 +89,16 @@ def write_run(body: ReproBody, check: ReproCheck) -> list[str]:
         steps = ["args = inputs()", *indent_if_double([*wide_model, *wide_args]), *call, *backward]
     if "set_grad_enabled" in body.definitions:  # what one run leaves is nothing to the next one
         steps = ["torch.set_grad_enabled(True)", *steps]
-    more = (", calls" if check.calls else "") + (", double=False" if is_widened else "")
+    more = (", calls" if assertion.calls else "") + (", double=False" if is_widened else "")
     return [
         f"def run(compile{more}):",
-        *indent([write_seed(check.seed), f"model = {made}", *steps, _write_return(body, check)]),
+        *indent(
+            [write_seed(assertion.seed), f"model = {made}", *steps, _write_return(body, assertion)]
+        ),
     ]
 
 
-def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
+def _run_for_state(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """`run(compile)`, which returns Python's state as text."""
     if body.convention.observes_arguments:
         made = ["args = inputs()", f"model = {body.callable}"]
@@ -107,33 +109,33 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     call = [f"function(*{args})"]
     if body.convention.state_calls > 1:
         call = [f"for _ in range({body.convention.state_calls}):", *indent(call)]
-    steps = [*made, "function = compile(model)", *check.wrap_in_contexts(call)]
+    steps = [*made, "function = compile(model)", *assertion.wrap_in_contexts(call)]
     return [
         "def run(compile):",
-        *indent([write_seed(check.seed), *steps, f"return str({state})"]),
+        *indent([write_seed(assertion.seed), *steps, f"return str({state})"]),
     ]
 
 
-def _run_for_script(body: ReproBody, check: ReproCheck) -> list[str]:
+def _run_for_script(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """`run(compile)` of a script, which compiles and calls by itself."""
     steps = [
         f"out, args = {body.callable}(compile)",
-        *_write_backward(body, check),
-        _write_return(body, check),
+        *_write_backward(body, assertion),
+        _write_return(body, assertion),
     ]
-    return ["def run(compile):", *indent([write_seed(check.seed), *steps])]
+    return ["def run(compile):", *indent([write_seed(assertion.seed), *steps])]
 
 
 # -- arguments in float64 --------------------------------------------------------------------------
 
 
-def _widen(body: ReproBody, check: ReproCheck) -> str:
+def _widen(body: ReproBody, assertion: ReproAssertion) -> str:
     """The arguments in float64, as an expression; only tensors have one."""
     is_float = "x.is_floating_point()"
     if not _has_only_tensors(body):
         is_float = f"isinstance(x, torch.Tensor) and {is_float}"
     wide = "x.double()"
-    if check.backward != "none":
+    if assertion.backward != "none":
         wide = "x.detach().double().requires_grad_(x.requires_grad)"
     if "complex" in ast.unparse(body.parse_inputs()):
         wide = f"{wide.replace('double', 'cdouble')} if torch.is_complex(x) else {wide}"
@@ -204,45 +206,53 @@ def _has_no_value(function: ast.FunctionDef) -> bool:
     return all(value is None or ast.unparse(value) == "None" for value in returned)
 
 
-def _has_state(body: ReproBody, check: ReproCheck) -> bool:
+def _has_state(body: ReproBody, assertion: ReproAssertion) -> bool:
     """Whether the model's tensors are compared too; those of an exported program are its own."""
-    return body.convention.is_module and check.compiler not in EXPORTERS
+    return body.convention.is_module and assertion.compiler not in EXPORTERS
 
 
-def _write_backward(body: ReproBody, check: ReproCheck) -> list[str]:
+def _write_backward(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """The backward pass, if gradients are asked for."""
-    if check.backward == "none":
+    if assertion.backward == "none":
         return []
     outs = (
         f"outs = [o for o in ({_write_outputs(body)})"
         " if isinstance(o, torch.Tensor) and o.requires_grad]"
     )
-    if check.backward == "sum":
+    if assertion.backward == "sum":
         return [outs, "sum(o.sum() for o in outs).backward()"]
     tangents = "[torch.randn(o.shape).to(o) for o in outs]"
-    return [outs, write_seed(check.list_seeds()[1]), f"torch.autograd.backward(outs, {tangents})"]
+    return [
+        outs,
+        write_seed(assertion.list_seeds()[1]),
+        f"torch.autograd.backward(outs, {tangents})",
+    ]
 
 
-def _write_gradients(body: ReproBody, check: ReproCheck) -> str:
+def _write_gradients(body: ReproBody, assertion: ReproAssertion) -> str:
     """The gradients that there are, as a list; of an exported program those of the arguments, where
     some take one.
     """
-    is_needed = check.compiler not in EXPORTERS or "requires_grad" not in "".join(body.inputs)
-    has_parameters = body.convention.is_module and is_needed and check.shares_parameters()
+    is_needed = assertion.compiler not in EXPORTERS or "requires_grad" not in "".join(body.inputs)
+    has_parameters = body.convention.is_module and is_needed and assertion.shares_parameters()
     state = "(*model.parameters(), *args)" if has_parameters else "args"
     return f"[x.grad for x in {state} if x.requires_grad and x.grad is not None]"
 
 
-def _write_return(body: ReproBody, check: ReproCheck) -> str:
+def _write_return(body: ReproBody, assertion: ReproAssertion) -> str:
     """The statement that returns what is compared."""
     outputs = _write_outputs(body)
-    if check.backward != "none" and check.kind == Kind.WRONG_GRADIENT:
-        return f"return {_write_gradients(body, check)}"
-    if body.convention.is_script and check.backward != "none" and check.kind == Kind.STALE_GRAPH:
-        return f"return [*({outputs}), *{_write_gradients(body, check)}]"
-    if check.compare_inputs and _returns_nothing(body):
+    if assertion.backward != "none" and assertion.kind == Kind.WRONG_GRADIENT:
+        return f"return {_write_gradients(body, assertion)}"
+    if (
+        body.convention.is_script
+        and assertion.backward != "none"
+        and assertion.kind == Kind.STALE_GRAPH
+    ):
+        return f"return [*({outputs}), *{_write_gradients(body, assertion)}]"
+    if assertion.compare_inputs and _returns_nothing(body):
         return "return args"
-    if check.property == Property.ALIAS:
-        state = "*model.parameters(), *model.buffers(), " if _has_state(body, check) else ""
+    if assertion.property == Property.ALIAS:
+        state = "*model.parameters(), *model.buffers(), " if _has_state(body, assertion) else ""
         return f"return [*({outputs}), {state}*args]"
-    return f"return [*({outputs}), *args]" if check.compare_inputs else f"return {outputs}"
+    return f"return [*({outputs}), *args]" if assertion.compare_inputs else f"return {outputs}"

@@ -8,31 +8,31 @@ and `main`, which holds two runs against each other.
 from __future__ import annotations
 
 from anonymizer.graph.imports import list_imports
-from anonymizer.graph.repro import REFUSED, ReproBody, ReproCheck, indent
+from anonymizer.graph.repro import REFUSED, ReproAssertion, ReproBody, indent
 from anonymizer.harness.main import AS_EAGER, write_main, write_run_arguments
 from anonymizer.harness.run import write_helpers, write_run
 
 
-def render_harness(body: ReproBody, check: ReproCheck) -> str:
+def render_harness(body: ReproBody, assertion: ReproAssertion) -> str:
     """The complete text of a harness: valid Python that black has not seen.
 
     Args:
         body: the program and its inputs.
-        check: what is compared, and under which settings of torch.
+        assertion: what is compared, and under which settings of torch.
 
     Returns:
         A script with `inputs()` and `main()`, which needs torch and the standard library alone.
     """
-    body = body.with_seed(check.seed)
-    run, main = write_run(body, check), write_main(check)
+    body = body.with_seed(assertion.seed)
+    run, main = write_run(body, assertion), write_main(assertion)
     run = [*write_helpers(run), *run]
-    prelude_imports, prelude = check.split_prelude()
+    prelude_imports, prelude = assertion.split_prelude()
     text = "\n".join([*run, *main, body.definitions, prelude, *body.inputs])
-    known = {*body.imports, *prelude_imports, *check.write_config_imports()}
+    known = {*body.imports, *prelude_imports, *assertion.write_config_imports()}
     if any("assert same(" in line for line in main):
         known.add("from torch._dynamo.utils import same")
     parameters = ", ".join(f"{name}={size}" for name, size in body.sizes)
-    lines = [*list_imports(text, known), "", *check.write_config(), "", ""]
+    lines = [*list_imports(text, known), "", *assertion.write_config(), "", ""]
     if prelude:
         lines += [prelude, "", ""]
     lines += [body.definitions, "", ""]
@@ -41,19 +41,19 @@ def render_harness(body: ReproBody, check: ReproCheck) -> str:
     return "\n".join(lines)
 
 
-def render_tolerance(body: ReproBody, check: ReproCheck) -> str:
+def render_tolerance(body: ReproBody, assertion: ReproAssertion) -> str:
     """A script that fails where eager's own rounding exceeds the tolerance of `assert_close`.
 
     Its eager run stands against that in float64; nothing is compiled.
     """
-    calls = write_run_arguments(check)
+    calls = write_run_arguments(assertion)
     main = [
         f"expected = run(lambda model: model{calls})",
         f"exact = run(lambda model: model{calls}, double=True)",
         "for e, x in zip(expected, exact):",
         "    torch.testing.assert_close(x.to(e.dtype), e, equal_nan=True)",
     ]
-    whole = render_harness(body, check)
+    whole = render_harness(body, assertion)
     return whole[: whole.index("def main():")] + "\n".join([*main, ""])
 
 

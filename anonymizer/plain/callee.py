@@ -8,7 +8,7 @@ import ast
 import re
 
 from anonymizer.graph.identifiers import find_names
-from anonymizer.graph.repro import PROGRAM_FACTORY, ReproBody, ReproCheck
+from anonymizer.graph.repro import PROGRAM_FACTORY, ReproAssertion, ReproBody
 
 
 def unwrap_module(
@@ -35,18 +35,20 @@ def unwrap_module(
 
 
 def choose_callee(
-    made: ast.expr, tree: ast.Module, body: ReproBody, check: ReproCheck
+    made: ast.expr, tree: ast.Module, body: ReproBody, assertion: ReproAssertion
 ) -> tuple[str, str, ast.Module]:
     """What is compiled, the statement that makes it, and the definitions that are left."""
     if isinstance(made, ast.Name):
         return made.id, "", tree
-    if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and check.backward == "none":
+    if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and assertion.backward == "none":
         return ast.unparse(made), "", tree  # each side has one of its own
     name = "model" if body.convention.is_module else "function"
     layer = _find_only_layer(made, tree) if body.convention.is_module else None
     if layer is not None:
         made, tree = layer, ast.Module([], [])
-    text = ast.unparse(made) + (".eval()" if check.evaluation and body.convention.is_module else "")
+    text = ast.unparse(made) + (
+        ".eval()" if assertion.evaluation and body.convention.is_module else ""
+    )
     return name, f"{name} = {text}", tree
 
 

@@ -8,13 +8,15 @@ from collections.abc import Collection, Sequence
 from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.program_factory import unwrap_script
-from anonymizer.graph.repro import COMPILE, ReproBody, ReproCheck
+from anonymizer.graph.repro import COMPILE, ReproAssertion, ReproBody
 from anonymizer.plain.arguments import choose_names
 from anonymizer.plain.renaming import name_by_hand
 from anonymizer.plain.script import Callee, Script
 
 
-def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> Script:
+def read_whole_script(
+    body: ReproBody, assertion: ReproAssertion, keeps_names: bool = False
+) -> Script:
     """The statements of a script up to its failing call, which is the last one.
 
     Raises:
@@ -42,7 +44,7 @@ def read_whole_script(body: ReproBody, check: ReproCheck, keeps_names: bool = Fa
         )
         for name, given in zip(names, call.args)
     ]
-    compilation = _Compilation(check)
+    compilation = _Compilation(assertion)
     return Script(
         definitions="",
         called=Callee(ast.unparse(callee), compiled=compiled),
@@ -75,12 +77,12 @@ def _choose_free_name(name: str, taken: Collection[str]) -> str:
 class _Compilation(ast.NodeTransformer):
     """What compiles, as torch calls it."""
 
-    def __init__(self, check: ReproCheck) -> None:
-        self.check = check
+    def __init__(self, assertion: ReproAssertion) -> None:
+        self.assertion = assertion
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if not _is_compile(node):
             return node
-        text = write_compilation(self.check, ast.unparse(node.args[0]), "")
+        text = write_compilation(self.assertion, ast.unparse(node.args[0]), "")
         return ast.parse(text, mode="eval").body

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.plain.creation_calls import CREATION_FUNCTIONS, list_dimensions, read_size
 
 #: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
@@ -21,35 +21,37 @@ _SAME_SHAPE = frozenset(
 _MOST = 6
 
 
-def write_out(body: ReproBody, check: ReproCheck) -> Iterator[ReproCheck]:
-    """The check with its dynamic dimensions written out: one of them alone, then all.
+def write_out(body: ReproBody, assertion: ReproAssertion) -> Iterator[ReproAssertion]:
+    """The assertion with its dynamic dimensions written out: one of them alone, then all.
 
     Nothing where the program is not exported with every dimension dynamic, or where the sizes of an
     argument cannot be read from the call that makes it.
     """
-    if ("dynamic_shapes", EVERY_DIMENSION) not in check.arguments:
+    if ("dynamic_shapes", EVERY_DIMENSION) not in assertion.arguments:
         return
     shapes = _find_shapes(body)
     if shapes is None:
         return
     dynamic = [(at, i) for at, shape in enumerate(shapes) for i, n in enumerate(shape) if n > 1]
     for at, i in dynamic[:_MOST] if len(dynamic) > 1 else ():
-        yield _with_names(check, len(shapes), {(at, i): "d"})
+        yield _with_names(assertion, len(shapes), {(at, i): "d"})
     names = {(at, i): f"d{shapes[at][i]}" for at, i in dynamic}
     if len(set(names.values())) == 1:
         names = dict.fromkeys(names, "d")
-    yield _with_names(check, len(shapes), names)
+    yield _with_names(assertion, len(shapes), names)
 
 
-def _with_names(check: ReproCheck, count: int, names: Mapping[tuple[int, int], str]) -> ReproCheck:
+def _with_names(
+    assertion: ReproAssertion, count: int, names: Mapping[tuple[int, int], str]
+) -> ReproAssertion:
     """`names` has those of the dynamic dimensions, by argument and dimension."""
     each = []
     for at in range(count):
         own = [f'{i}: torch.export.Dim("{name}")' for (a, i), name in names.items() if a == at]
         each.append(f"{{{', '.join(own)}}}" if own else "None")
     text = f"({', '.join(each)}{',' if count == 1 else ''})"
-    arguments = ((n, text if n == "dynamic_shapes" else given) for n, given in check.arguments)
-    return replace(check, arguments=tuple(arguments))
+    arguments = ((n, text if n == "dynamic_shapes" else given) for n, given in assertion.arguments)
+    return replace(assertion, arguments=tuple(arguments))
 
 
 def _find_shapes(body: ReproBody) -> list[Sequence[int]] | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from anonymizer.graph.containers import is_container, is_object
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.randomness import is_seed, write_seed
-from anonymizer.graph.repro import ReproBody, ReproCheck, indent
+from anonymizer.graph.repro import ReproAssertion, ReproBody, indent
 from anonymizer.plain.function import tidy_functions
 from anonymizer.plain.renaming import rename_program
 from anonymizer.plain.script import Script
@@ -23,7 +23,7 @@ _WIDTH = 40
 
 
 def render_effect(
-    body: ReproBody, check: ReproCheck, keeps_names: bool = False, counted: bool = False
+    body: ReproBody, assertion: ReproAssertion, keeps_names: bool = False, counted: bool = False
 ) -> str:
     """The complete text; valid Python that black has not seen.
 
@@ -34,32 +34,32 @@ def render_effect(
         counted: both sides call one program, and what each adds to a container is compared.
 
     Raises:
-        ValueError: the check needs more than the call, or there is no container to be counted.
+        ValueError: the assertion needs more than the call, or there is no container to be counted.
     """
-    if check.prelude or check.calls or check.backward != "none":
-        raise ValueError("the check needs more than the call")
+    if assertion.prelude or assertion.calls or assertion.backward != "none":
+        raise ValueError("the assertion needs more than the call")
     if counted and body.convention.observes_arguments:
         raise ValueError("each side has arguments of its own")
     if body.convention.observes_arguments:
-        script = read_script(body, check, keeps_names)
-        definitions, end = script.definitions, _call_with_arguments(script, body, check)
+        script = read_script(body, assertion, keeps_names)
+        definitions, end = script.definitions, _call_with_arguments(script, body, assertion)
     else:
         body = body if keeps_names else _write_by_hand(body)
-        definitions, end = body.definitions, _call_with_reader(body, check)
+        definitions, end = body.definitions, _call_with_reader(body, assertion)
         if counted:
-            definitions, end = _call_and_count(body, check)
+            definitions, end = _call_and_count(body, assertion)
     text = "\n".join([*end, definitions])
     known = [line for line in body.imports if is_used(line, text)]
     return "\n".join(
         [
             *list_imports(text, known),
-            *sorted(check.write_config_imports()),
+            *sorted(assertion.write_config_imports()),
             "",
-            *check.write_config(),
+            *assertion.write_config(),
             "",
             definitions,
             "",
-            *([write_seed(check.seed)] if re.search(r"\brand|nn\.(?!Module\b)", text) else []),
+            *([write_seed(assertion.seed)] if re.search(r"\brand|nn\.(?!Module\b)", text) else []),
             *end,
             "",
         ]
@@ -73,10 +73,10 @@ def _write_by_hand(body: ReproBody) -> ReproBody:
     return replace(body, definitions=ast.unparse(tree))
 
 
-def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
+def _call_with_reader(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """The program made twice, each with a function that reads its state."""
     made, given = _split_inputs(body)
-    compiled = f"torch.compile(compiled{check.write_arguments()})"
+    compiled = f"torch.compile(compiled{assertion.write_arguments()})"
     calls = [f"model({given})", f"{compiled}({given})"]
     if body.convention.state_calls > 1:
         calls = [
@@ -87,12 +87,12 @@ def _call_with_reader(body: ReproBody, check: ReproCheck) -> list[str]:
         *made,
         f"model, expected = {body.callable}",
         f"compiled, actual = {body.callable}",
-        *check.wrap_in_contexts(calls),
+        *assertion.wrap_in_contexts(calls),
         'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"',
     ]
 
 
-def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]:
+def _call_and_count(body: ReproBody, assertion: ReproAssertion) -> tuple[str, list[str]]:
     """The definitions outside of the function that makes them, and a compiled and an eager call of
     the one program: what each adds to a list or the like.
 
@@ -118,7 +118,7 @@ def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]
     callee = callee if callee.isidentifier() else "model"
     # the compiled call first: what an eager one leaves may be what the compiler takes up
     calls = [
-        f"torch.compile({callee}{check.write_arguments()})({given})",
+        f"torch.compile({callee}{assertion.write_arguments()})({given})",
         f"actual = {length}",
         f"{callee}({given})",
     ]
@@ -126,13 +126,13 @@ def _call_and_count(body: ReproBody, check: ReproCheck) -> tuple[str, list[str]]
     return ast.unparse(definitions), [
         *setup,
         *made,
-        *check.wrap_in_contexts(calls),
+        *assertion.wrap_in_contexts(calls),
         f"expected = {length} - actual",
         'assert actual == expected, f"compiled {actual}, eager {expected}"',
     ]
 
 
-def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> list[str]:
+def _call_with_arguments(script: Script, body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """One argument made twice, which both sides may change."""
     trees = {name: ast.parse(text, mode="eval").body for name, text in script.arguments if text}
     kept = [name for name, tree in trees.items() if is_container(tree) or is_object(tree)]
@@ -144,7 +144,7 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
     given = [
         ", ".join(side if name == own else name for name, _ in script.arguments) for side in _SIDES
     ]
-    compiled = f"torch.compile({script.called.expression}{check.write_arguments()})"
+    compiled = f"torch.compile({script.called.expression}{assertion.write_arguments()})"
     calls = [f"{script.called.expression}({given[0]})", f"{compiled}({given[1]})"]
     before = [f"expected, actual = {text}, {text}"]
     if len(text) > _WIDTH:
@@ -158,7 +158,7 @@ def _call_with_arguments(script: Script, body: ReproBody, check: ReproCheck) -> 
         *(line for line in script.statements if not is_seed(line)),
         *others,
         *before,
-        *check.wrap_in_contexts(calls),
+        *assertion.wrap_in_contexts(calls),
         *read,
         'assert actual == expected, f"compiled {actual}, eager {expected}"',
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from anonymizer.graph.repro import CACHED, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproAssertion
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 from collectors.captured import Property
 
@@ -32,7 +32,7 @@ class PlainForm(enum.Flag):
     PLAINEST = 0
     #: Each side has inputs, and a module, of its own.
     APART = enum.auto()
-    #: Each side draws the same random numbers: those of the check's seed, or of another
+    #: Each side draws the same random numbers: those of the assertion's seed, or of another
     #: of `_SEEDS`.
     RESEED = enum.auto()
     SEED_1 = enum.auto()
@@ -69,74 +69,74 @@ class PlainForm(enum.Flag):
     WHOLE = enum.auto()
 
 
-#: The seeds of a program that draws random numbers: those of `ReproCheck.seeds`.
+#: The seeds of a program that draws random numbers: those of `ReproAssertion.list_seeds`.
 _SEEDS = (PlainForm.PLAINEST, PlainForm.SEED_1, PlainForm.SEED_2)
 #: Without and with random numbers of the program's own.
 _DRAWS = (PlainForm.PLAINEST, PlainForm.RESEED)
 
 
 def list_plain_forms(
-    check: ReproCheck, draws: bool, is_script: bool = False
+    assertion: ReproAssertion, draws: bool, is_script: bool = False
 ) -> Iterator[PlainForm]:
-    """The forms that may show a failure of the check's kind, the plainest first.
+    """The forms that may show a failure of the assertion's kind, the plainest first.
 
     Args:
         is_script: whether the program is a script up to its failing call.
         draws: whether the program draws random numbers while it runs; then values can be compared
             only where both sides draw the same.
     """
-    reseeds = draws and check.kind in WRONG_VALUES
-    forms = [*_list_forms(check), *(_list_script_forms(check) if is_script else ())]
+    reseeds = draws and assertion.kind in WRONG_VALUES
+    forms = [*_list_forms(assertion), *(_list_script_forms(assertion) if is_script else ())]
     return (form for form in forms if (PlainForm.RESEED in form) == reseeds)
 
 
-def _list_forms(check: ReproCheck) -> Iterator[PlainForm]:
-    if check.compiler in EXPORTERS and check.kind == Kind.CRASH:
+def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
+    if assertion.compiler in EXPORTERS and assertion.kind == Kind.CRASH:
         yield PlainForm.EXPORTED
-    if check.compiler == Compiler.ONNX and check.kind != Kind.CRASH:
+    if assertion.compiler == Compiler.ONNX and assertion.kind != Kind.CRASH:
         yield PlainForm.FIRST
         yield PlainForm.FIRST | PlainForm.EQUAL_NAN
-    if check.property == Property.SIDE_EFFECT:
+    if assertion.property == Property.SIDE_EFFECT:
         yield from (PlainForm.COUNTED, PlainForm.PLAINEST)
         return
-    if check.contexts and check.backward == "sum":
+    if assertion.contexts and assertion.backward == "sum":
         yield PlainForm.OUTSIDE
-        if check.kind == Kind.WRONG_GRADIENT:
+        if assertion.kind == Kind.WRONG_GRADIENT:
             yield PlainForm.OUTSIDE | PlainForm.UNUSED
     yield PlainForm.PLAINEST
-    if check.compiler == Compiler.EAGER:
-        if check.backward == "none":
+    if assertion.compiler == Compiler.EAGER:
+        if assertion.backward == "none":
             yield PlainForm.EQUAL_NAN
         return
-    if check.kind not in WRONG_VALUES:
-        if check.kind == Kind.WRONG_METADATA:
+    if assertion.kind not in WRONG_VALUES:
+        if assertion.kind == Kind.WRONG_METADATA:
             yield from (PlainForm.APART, PlainForm.ALONE)
-            if check.property in OF_EACH:
+            if assertion.property in OF_EACH:
                 yield PlainForm.EACH
-        if check.backward != "none":
+        if assertion.backward != "none":
             yield PlainForm.SEVERAL
         return
-    if CACHED in check.config and check.backward == "sum":
+    if CACHED in assertion.config and assertion.backward == "sum":
         yield from (PlainForm.EQUAL_NAN, PlainForm.APART, PlainForm.SEVERAL)
         return
-    if check.kind == Kind.WRONG_GRADIENT or check.backward != "none":
+    if assertion.kind == Kind.WRONG_GRADIENT or assertion.backward != "none":
         yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_list_reseeded())
         yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
         yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
-        if check.kind == Kind.WRONG_GRADIENT:
+        if assertion.kind == Kind.WRONG_GRADIENT:
             yield from (PlainForm.SEVERAL | PlainForm.UNUSED | more for more in _DRAWS)
         return
     yield from (PlainForm.EQUAL_NAN, PlainForm.UNTYPED, *_list_reseeded(), PlainForm.APART)
-    if check.compare_inputs:
+    if assertion.compare_inputs:
         yield PlainForm.MUTATED
     yield from (PlainForm.APART | PlainForm.EQUAL_NAN, PlainForm.APART | PlainForm.RESEED)
-    if check.double:
+    if assertion.double:
         yield PlainForm.EXACT
 
 
-def _list_script_forms(check: ReproCheck) -> Iterator[PlainForm]:
+def _list_script_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
     """Those in which each side has all objects of the script for itself."""
-    if check.kind in WRONG_VALUES and check.backward == "none":
+    if assertion.kind in WRONG_VALUES and assertion.backward == "none":
         for more in (PlainForm.PLAINEST, PlainForm.EQUAL_NAN, PlainForm.RESEED):
             yield PlainForm.WHOLE | more
 

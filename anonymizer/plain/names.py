@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from anonymizer.graph.ir import StockLayer
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.graph.stock_layers import name_attribute
 from anonymizer.kinds import WRONG_VALUES, Kind
 
@@ -21,14 +21,14 @@ _FUNCTION = re.compile(r"^def ((?:attr|method)\d+)\(", re.MULTILINE)
 _LAYER = re.compile(r"\bself\.(attr\d+) = nn\.([A-Z]\w*)\(")
 
 
-def shorten_names(body: ReproBody, check: ReproCheck) -> ReproBody:
+def shorten_names(body: ReproBody, assertion: ReproAssertion) -> ReproBody:
     """The program with shorter names in the place of generated ones. What a compiler says when it
     raises may hold a name, so there all stay.
     """
-    if check.kind not in WRONG_VALUES | {Kind.WRONG_METADATA}:
+    if assertion.kind not in WRONG_VALUES | {Kind.WRONG_METADATA}:
         return body
     texts = (body.definitions, body.callable, *body.inputs)
-    names = _choose(texts, check.prelude)
+    names = _choose(texts, assertion.prelude)
 
     def rename(text: str) -> str:
         return re.sub(r"\b[A-Za-z]+\d+\b", lambda found: names.get(found[0], found[0]), text)

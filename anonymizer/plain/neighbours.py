@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.identifiers import NameSubstitution, find_names
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.plain.creation_calls import (
     CREATION_FUNCTIONS,
     FLOATS,
@@ -69,7 +69,7 @@ class Neighbour:
     body: ReproBody
 
 
-def build_neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
+def build_neighbours(body: ReproBody, assertion: ReproAssertion) -> Iterator[Neighbour]:
     """The variants of a program, in an order in which the first ones tell most: of what a title
     names, each kind has its turn, so that none is left out where there is little time.
 
@@ -77,7 +77,7 @@ def build_neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
     """
     yield from _change_values(body)
     yield from _drop_arguments(body)
-    sizes = () if check.calls else _change_sizes(body)
+    sizes = () if assertion.calls else _change_sizes(body)
     turns = itertools.zip_longest(
         _change_dtypes(body), sizes, _change_operators(body), _change_layouts(body)
     )

@@ -19,8 +19,8 @@ from anonymizer.graph.repro import (
     DERIVATIVES,
     PROGRAM_FACTORY,
     REFUSED,
+    ReproAssertion,
     ReproBody,
-    ReproCheck,
     indent,
 )
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
@@ -45,7 +45,7 @@ _COMPARED = {
 
 
 def render_plain(
-    body: ReproBody, check: ReproCheck, form: PlainForm, keeps_names: bool = False
+    body: ReproBody, assertion: ReproAssertion, form: PlainForm, keeps_names: bool = False
 ) -> str:
     """The complete text of a repro in a plain form; valid Python that black has not seen.
 
@@ -55,17 +55,17 @@ def render_plain(
     Raises:
         ValueError: the form does not fit the program.
     """
-    body = body.with_seed(check.seed)
+    body = body.with_seed(assertion.seed)
     if not keeps_names:
-        body = shorten_names(body, check)
+        body = shorten_names(body, assertion)
     if PlainForm.WHOLE in form:
         reseeds = PlainForm.RESEED in form
         return render_whole_script(
-            body, check, _write_close(form, "{}", "{}"), reseeds, keeps_names
+            body, assertion, _write_close(form, "{}", "{}"), reseeds, keeps_names
         )
     if body.convention.state_calls:
-        return render_effect(body, check, keeps_names, PlainForm.COUNTED in form)
-    return _Writer(read_script(body, check, keeps_names), check, form).write()
+        return render_effect(body, assertion, keeps_names, PlainForm.COUNTED in form)
+    return _Writer(read_script(body, assertion, keeps_names), assertion, form).write()
 
 
 def _write_close(form: PlainForm, actual: str, expected: str, more: str = "") -> str:
@@ -79,46 +79,48 @@ def _write_close(form: PlainForm, actual: str, expected: str, more: str = "") ->
 class _Writer:
     """Writes one script; the methods stand in the order of the text."""
 
-    def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
+    def __init__(self, script: Script, assertion: ReproAssertion, form: PlainForm) -> None:
         #: The program as one expression of its arguments, which needs no function of its own.
-        is_called = check.compiler == Compiler.EAGER and check.backward == "none"
+        is_called = assertion.compiler == Compiler.EAGER and assertion.backward == "none"
         self.alone = _find_returned_expression(script) if is_called else ""
         self.script = replace(script, definitions="") if self.alone else script
-        self.check = check
+        self.assertion = assertion
         self.form = form
         self.names = [name for name, _ in script.arguments]
         self.is_number = _returns_number(script)
 
     def write(self) -> str:
         """Imports, settings, definitions, seed, module, inputs, call, comparison."""
-        script, check = self.script, self.check
-        prelude_imports, prelude = check.split_prelude()
+        script, assertion = self.script, self.assertion
+        prelude_imports, prelude = assertion.split_prelude()
         end = self._write_end()
-        parts = [*check.write_config(), *filter(None, (prelude, script.definitions))]
+        parts = [*assertion.write_config(), *filter(None, (prelude, script.definitions))]
         is_seeded = any(map(is_seed, script.statements))
         draws = script.draws_weights or script.draws_inputs and not is_seeded
         if draws and PlainForm.UNSEEDED not in self.form:
-            end = [write_seed(check.seed), *end]
+            end = [write_seed(assertion.seed), *end]
         text = "\n".join([*parts, *end])
         known = [one for one in (*script.imports, *prelude_imports) if is_used(one, text)]
-        imports = list_imports(text, (*known, *check.write_config_imports()))
+        imports = list_imports(text, (*known, *assertion.write_config_imports()))
         return "\n".join([*imports, "", *parts, "", *end, ""])
 
     def _write_end(self) -> list[str]:
         """Everything after the definitions."""
-        script, check = self.script, self.check
+        script, assertion = self.script, self.assertion
         lines = [script.called.setup] if script.called.setup else []
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if PlainForm.EXPORTED in self.form:
-            return self._add_inputs(lines, [write_export(check, script.called.expression, listed)])
-        if check.compiler == Compiler.EAGER:
+            return self._add_inputs(
+                lines, [write_export(assertion, script.called.expression, listed)]
+            )
+        if assertion.compiler == Compiler.EAGER:
             return self._add_inputs(lines, self._write_eager(listed))
         compiled = script.called.compiled or write_compilation(
-            check, script.called.expression, listed
+            assertion, script.called.expression, listed
         )
-        if not check.calls:
+        if not assertion.calls:
             return self._add_inputs(lines, self._show(compiled))
-        if check.keeps_arguments:
+        if assertion.keeps_arguments:
             return [*lines, *self._call_again(compiled)]
         # each side has one for all its calls
         if script.called.expression == f"{PROGRAM_FACTORY}()":
@@ -131,15 +133,15 @@ class _Writer:
             f"{', '.join(script.loop.names)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
         )
         if not script.loop.names:
-            each = f"_ in range({len(check.calls)})"
+            each = f"_ in range({len(assertion.calls)})"
         return [*lines, f"for {each}:", *indent(inner)]
 
     def _call_again(self, compiled: str) -> list[str]:
         """Several calls of each side, on arguments of its own that keep what a call does to them;
         the last results are compared.
         """
-        script, check = self.script, self.check
-        if check.kind not in WRONG_VALUES or check.backward != "none":
+        script, assertion = self.script, self.assertion
+        if assertion.kind not in WRONG_VALUES or assertion.backward != "none":
             raise ValueError("only values are compared")
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         return self._add_inputs(
@@ -148,7 +150,7 @@ class _Writer:
                 "outs = []",
                 f"for call in ({script.called.expression}, {compiled}):",
                 f"    args = copy.deepcopy({listed})",
-                f"    outs.append([call(*args) for _ in range({len(check.calls)})][-1])",
+                f"    outs.append([call(*args) for _ in range({len(assertion.calls)})][-1])",
                 self._write_close("*outs"),
             ],
         )
@@ -157,11 +159,11 @@ class _Writer:
         """The program as it is; wrong values beside those that float64 gives, derivatives beside
         finite differences.
         """
-        if self.check.backward in DERIVATIVES:
-            checked = DERIVATIVES[self.check.backward]
+        if self.assertion.backward in DERIVATIVES:
+            checked = DERIVATIVES[self.assertion.backward]
             return [checked.format(self.script.called.expression, listed)]
         call = self.alone or self._write_call(self.script.called.expression)
-        if self.check.kind not in WRONG_VALUES:
+        if self.assertion.kind not in WRONG_VALUES:
             return [self._differentiate(call)]
         wide = [name for name in self.names if not self._is_whole(name)]
         if self.script.called.is_module or not wide:
@@ -192,9 +194,9 @@ class _Writer:
 
     def _put_inside(self, lines: list[str]) -> list[str]:
         """Lines in the contexts that the call runs in."""
-        if not self.check.contexts:
+        if not self.assertion.contexts:
             return lines
-        return [f"with {', '.join(self.check.contexts)}:", *indent(lines)]
+        return [f"with {', '.join(self.assertion.contexts)}:", *indent(lines)]
 
     # -- what is called and compared ---------------------------------------------------------------
 
@@ -224,18 +226,20 @@ class _Writer:
         )
 
     def _show(self, compiled: str) -> list[str]:
-        kind, form = self.check.kind, self.form
+        kind, form = self.assertion.kind, self.form
         eager = self._write_call(self.script.called.expression, PlainForm.APART in form)
         actual = self._write_call(compiled)
         actual += "[0]" if PlainForm.FIRST in form else ""
-        if CACHED in self.check.config and self.check.backward == "sum":  # as training does
+        if CACHED in self.assertion.config and self.assertion.backward == "sum":  # as training does
             lines = [
                 f"out = {actual}",
                 self._write_close("out", eager),
                 f"{self._add('out')}.backward()",
             ]
             return lines
-        if kind in WRONG_VALUES and (kind == Kind.WRONG_GRADIENT or self.check.backward != "none"):
+        if kind in WRONG_VALUES and (
+            kind == Kind.WRONG_GRADIENT or self.assertion.backward != "none"
+        ):
             return self._compare_gradients(compiled, eager, actual)
         if kind in WRONG_VALUES:
             return self._compare_values(compiled, eager, actual)
@@ -246,12 +250,12 @@ class _Writer:
         shown = [self._differentiate(actual)]
         if kind == Kind.ACCEPTS_INVALID:
             return [REFUSED, *indent(shown)]
-        if self.check.eager_raises:
+        if self.assertion.eager_raises:
             return ["try:", *indent(shown), "except Exception:", "    pass"]
         return shown
 
     def _differentiate(self, call: str) -> str:
-        if self.check.backward == "none":
+        if self.assertion.backward == "none":
             return call
         return f"{self._add(call)}.backward()"
 
@@ -313,7 +317,7 @@ class _Writer:
             f"    (call({given}) - exact).abs().max().item() for call in ({callee}, {compiled})",
             "]",
             "assert off <= 8 * eager, (",
-            f'    f"{self.check.kind.replace("_", " ")}: eager is off by {{eager:.4g}}'
+            f'    f"{self.assertion.kind.replace("_", " ")}: eager is off by {{eager:.4g}}'
             ' from float64, compiled by {off:.4g}"',
             ")",
         ]
@@ -334,8 +338,8 @@ class _Writer:
     def _compare_gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form
         # of an exported program the arguments' gradients are enough where there are some
-        is_needed = not (leaves and self.check.compiler in EXPORTERS)
-        has_own = self.script.called.is_module and is_needed and self.check.shares_parameters()
+        is_needed = not (leaves and self.assertion.compiler in EXPORTERS)
+        has_own = self.script.called.is_module and is_needed and self.assertion.shares_parameters()
         if not leaves and not has_own:
             raise ValueError("no gradient is asked for")
         of_model = f"{self.script.called.expression}.parameters()" if has_own else ""
@@ -347,7 +351,7 @@ class _Writer:
                 f"expected, actual = ({asked} for out in outs)",
                 self._write_close("actual", "expected"),
             ]
-        if PlainForm.IN_TURN in form or self.check.backward == "randn":
+        if PlainForm.IN_TURN in form or self.assertion.backward == "randn":
             return self._compare_in_turn(compiled, self._list_leaves(of_model))
         if len(leaves) == 1 and not of_model:
             (leaf,) = leaves
@@ -372,7 +376,7 @@ class _Writer:
         return [*grads, self._write_close("actual", "expected")]
 
     def _write_own_seed(self) -> str:
-        own, second, third = self.check.list_seeds()
+        own, second, third = self.assertion.list_seeds()
         if PlainForm.SEED_1 in self.form:
             return write_seed(second)
         return write_seed(third if PlainForm.SEED_2 in self.form else own)
@@ -393,26 +397,26 @@ class _Writer:
         lines = ["grads = []", f"for call in ({self.script.called.expression}, {compiled}):"]
         if PlainForm.RESEED in self.form:
             lines.append(f"    {self._write_own_seed()}")
-        if self.check.backward != "randn":
+        if self.assertion.backward != "randn":
             lines.append(f"    out = {self._add(call)}")
             lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
         elif PlainForm.SEVERAL in self.form:
             lines += [
                 f"    outs = [out for out in {call} if out.requires_grad]",
-                f"    {write_seed(self.check.list_seeds()[1])}",
+                f"    {write_seed(self.assertion.list_seeds()[1])}",
                 "    tangents = [torch.randn(out.shape).to(out) for out in outs]",
                 f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents{more}))",
             ]
         else:
             lines += [
                 f"    out = {call}",
-                f"    {write_seed(self.check.list_seeds()[1])}",
+                f"    {write_seed(self.assertion.list_seeds()[1])}",
                 f"    grads.append(torch.autograd.grad(out, {leaves}, torch.randn_like(out)))",
             ]
         return [*lines, "torch.testing.assert_close(*grads)"]
 
     def _compare_metadata(self, eager: str, actual: str) -> list[str]:
-        name = self.check.property or Property.DTYPE
+        name = self.assertion.property or Property.DTYPE
         if PlainForm.EACH in self.form:
             return self._write_each(name, eager, actual)
         if name in _COMPARED and PlainForm.ALONE not in self.form:
@@ -445,7 +449,7 @@ class _Writer:
 
     def _compare_aliases(self, eager: str, actual: str) -> list[str]:
         """Whether the output shares memory with what the program is given."""
-        has_state = self.script.called.is_module and self.check.compiler not in EXPORTERS
+        has_state = self.script.called.is_module and self.assertion.compiler not in EXPORTERS
         state = ["*model.parameters()", "*model.buffers()"] if has_state else []
         owners, address = [*state, *self.names], "{}.untyped_storage().data_ptr()"
         if not owners:

@@ -13,7 +13,7 @@ from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.graph.randomness import write_seed
-from anonymizer.graph.repro import COMPILE, ReproBody, ReproCheck, indent
+from anonymizer.graph.repro import COMPILE, ReproAssertion, ReproBody, indent
 from anonymizer.plain.renaming import name_by_hand
 
 #: The parameter of a script that compiles one function of its own.
@@ -21,7 +21,11 @@ _CALL = "call"
 
 
 def render_whole_script(
-    body: ReproBody, check: ReproCheck, comparison: str, reseeds: bool, keeps_names: bool = False
+    body: ReproBody,
+    assertion: ReproAssertion,
+    comparison: str,
+    reseeds: bool,
+    keeps_names: bool = False,
 ) -> str:
     """The complete text; valid Python that black has not seen.
 
@@ -32,26 +36,26 @@ def render_whole_script(
         keeps_names: the names of the program stay, since they are translated back.
 
     Raises:
-        ValueError: the body is no such script, or the check needs more than its values.
+        ValueError: the body is no such script, or the assertion needs more than its values.
     """
-    if not body.convention.is_script or check.prelude or check.backward != "none":
+    if not body.convention.is_script or assertion.prelude or assertion.backward != "none":
         raise ValueError("no script whose values are compared")
     statements = _read_statements(body)
     functions, made = _take_functions(statements if keeps_names else name_by_hand(statements))
     callee, made = _take_callee(made, functions)
-    parameter, compiled, eager = _write_sides(check, callee)
-    lines = [write_seed(check.seed)] if reseeds else []
+    parameter, compiled, eager = _write_sides(assertion, callee)
+    lines = [write_seed(assertion.seed)] if reseeds else []
     lines += [line for each in made for line in ast.unparse(each).splitlines()]
     definitions = [ast.unparse(each) for each in functions]
     parts = [
-        *check.write_config(),
+        *assertion.write_config(),
         *definitions,
         "\n".join([f"def run({parameter}):", *indent(lines)]),
         comparison.format(f"run({compiled})", f"run({eager})"),
     ]
     text = "\n".join(parts)
     known = [line for line in body.imports if is_used(line, text)]
-    imports = list_imports(text, (*known, *check.write_config_imports()))
+    imports = list_imports(text, (*known, *assertion.write_config_imports()))
     return "\n".join([*imports, "", *parts, ""])
 
 
@@ -129,10 +133,10 @@ class _Exchange(ast.NodeTransformer):
         return ast.Name(_CALL, ast.Load()) if node is self.made else self.generic_visit(node)
 
 
-def _write_sides(check: ReproCheck, callee: str) -> tuple[str, str, str]:
+def _write_sides(assertion: ReproAssertion, callee: str) -> tuple[str, str, str]:
     """The parameter of the script, and what the compiled and the eager side give it."""
     if callee:
-        return _CALL, write_compilation(check, callee, ""), callee
-    compiled = write_compilation(check, "fn", "")
+        return _CALL, write_compilation(assertion, callee, ""), callee
+    compiled = write_compilation(assertion, "fn", "")
     is_plain = compiled == "torch.compile(fn)"
     return COMPILE, "torch.compile" if is_plain else f"lambda fn: {compiled}", "lambda fn: fn"

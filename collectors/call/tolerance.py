@@ -24,7 +24,7 @@ RULE = 1
 TOLERANCE = 1e-4
 _COARSE = (torch.float16, torch.bfloat16)
 #: rtol, atol of torch.testing.assert_close, by dtype (`torch/testing/_comparison.py` of 2.13.0):
-#: what the user's own check most often applies.
+#: what the user's own assertion most often applies.
 ASSERT_CLOSE = {
     torch.float16: (1e-3, 1e-5),
     torch.bfloat16: (1.6e-2, 1e-5),

@@ -91,7 +91,7 @@ def _capture_operator(call: rungs.RecordedCall, request: CaptureRequest) -> Capt
     owned = {id(tensor): label for label, tensor in given.items()}
     function = call.function
     graph: GraphJson
-    if isinstance(function, Derivative):  # what is differentiated; its check is the candidate's
+    if isinstance(function, Derivative):  # what is differentiated; its assertion is the candidate's
         if function.reads_triangle:  # a smaller program would differentiate what is not read
             graph = {"unsupported": "one triangle of a factor is differentiated"}
             return {"outcome": CallOutcome.OK, "graphs": [graph], "error": None}

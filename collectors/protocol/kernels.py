@@ -134,7 +134,7 @@ class KernelsAnswer(TypedDict, total=False):
     internals: List[str]
     #: Of candidates, in their order.
     answers: List[TargetAnswer]
-    #: `interpret generated`: what the script's own checks say, with kernels that were launched.
+    #: `interpret generated`: what the script's own assertions say, with kernels that were launched.
     outcome: Literal[CandidateOutcome.PASSES, CandidateOutcome.FAILS]
     launched: int
     exception: str

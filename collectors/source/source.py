@@ -63,7 +63,7 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     """What `gather` finds behind a recorded call, with its backend if that is a callable."""
     given = call.conditions.options.get("backend")
     backend = given if callable(given) else None
-    if isinstance(call.function, Derivative):  # what it calls is torch's, and the check is ours
+    if isinstance(call.function, Derivative):  # what it calls is torch's, and the assertion is ours
         gathered = _gather(_Gatherer(), _NOTHING, (), {}, None)
     else:
         gathered = gather(call.function, call.args, call.kwargs, backend, call.before.history)

@@ -3,8 +3,8 @@ its failure show there too?
 
 What fails on the CPU and not here is a fault of the C++ code; what fails in both is older than the
 choice of a language. The interpreter does in numpy what a kernel says, program by program, on the
-very tensors of the run, so the script's own checks judge the outcome. What it cannot do (functions
-of CUDA's library that numpy and torch lack) is said, not guessed.
+very tensors of the run, so the script's own assertions judge the outcome. What it cannot do
+(functions of CUDA's library that numpy and torch lack) is said, not guessed.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def teach_library() -> None:
 
 
 def judge_ending(found: InterpretedRun, ending: ScriptEnding) -> KernelsAnswer:
-    """What the script's own checks say, or why nothing can be said."""
+    """What the script's own assertions say, or why nothing can be said."""
     if found.trouble:
         return {"skipped": "the interpreter cannot run a kernel ({})".format(found.trouble)}
     if ending["exit"] == 0:

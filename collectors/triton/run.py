@@ -144,7 +144,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
 
 def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
     """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own
-    checks say then.
+    assertions say then.
     """
     found = interpreted_run.InterpretedRun()
     try:

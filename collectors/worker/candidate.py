@@ -217,7 +217,7 @@ def _fill_memory() -> Any:
 
 
 def _is_about_values(account: Failure | None) -> bool:
-    """Whether a repro's own check says that values are wrong."""
+    """Whether a repro's own assertion says that values are wrong."""
     said = account["message"] if account is not None else ""
     return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
 

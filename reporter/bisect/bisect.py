@@ -129,7 +129,7 @@ def bisect(
     with open_progress(talk) as progress, open_store() as store, contextlib.ExitStack() as stack:
         named = issue_subject.resolve_subject(asked.repro, asked.trust, user)
         subject = add_references([named], store)[0]
-        points = _points(asked, subject, store)
+        points = _list_points(asked, subject, store)
         if engine is None:
             engine = stack.enter_context(open_local(processes, progress.note))
         search = _Bisection(asked, processes, engine, store, progress)
@@ -225,14 +225,14 @@ def _describe(asked: BisectArguments, search: Search, reason: str) -> BisectResu
         after=checks[found.after] if found else None,
         points=tuple(checks[point] for point in sorted(checks)),
         unknown=tuple(checks[point] for point in list_unjudged(search.known)),
-        command=_command(asked, search),
+        command=_build_command(asked, search),
         reason=reason,
         remarks=tuple(remarks),
         code=NOTHING if reason else FOUND,
     )
 
 
-def _command(asked: BisectArguments, search: Search) -> str:
+def _build_command(asked: BisectArguments, search: Search) -> str:
     """What repeats the search."""
     words = ["bugreport", "bisect", asked.repro]
     for python in asked.python:
@@ -252,7 +252,7 @@ def _command(asked: BisectArguments, search: Search) -> str:
     return shlex.join(words)
 
 
-def _points(
+def _list_points(
     asked: BisectArguments, subject: CheckSubject, store: sqlite3.Connection
 ) -> tuple[Release, ...]:
     """What is searched, oldest first.
@@ -262,7 +262,7 @@ def _points(
         CannotJudgeError: the index does not answer.
     """
     if asked.python:
-        return _interpreters(asked)
+        return _select_interpreters(asked)
     good, bad = asked.good, asked.bad or (
         strip_local_part(subject.torch) if subject.torch else None
     )
@@ -306,7 +306,7 @@ def _resolve_version(text: str, asked: BisectArguments) -> str:
         raise UsageError(f"{text!r} is no torch release; give a version such as 2.6.0") from None
 
 
-def _interpreters(asked: BisectArguments) -> tuple[Release, ...]:
+def _select_interpreters(asked: BisectArguments) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
 
     found = select_releases(Selection(python=asked.python))

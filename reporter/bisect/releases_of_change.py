@@ -30,7 +30,7 @@ def name_releases_of_change(
     """
     if result.folder is None:
         return result
-    asked = _shortest_search(str(result.folder), result.report)
+    asked = _plan_shortest_search(str(result.folder), result.report)
     return add_releases(
         result,
         result.folder,
@@ -39,7 +39,7 @@ def name_releases_of_change(
     )
 
 
-def _shortest_search(folder: str, report: Report) -> BisectArguments:
+def _plan_shortest_search(folder: str, report: Report) -> BisectArguments:
     """The shortest search that the report's own rows allow: where it broke, if an earlier release
     is right, else where it was fixed, if a later one is.
     """

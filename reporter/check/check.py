@@ -46,7 +46,7 @@ def check(
         BugreportError: there is nothing to check, or nothing to check it with.
     """
     shard = read_shard(asked.shard)
-    with open_progress(talk) as progress, _store(asked.all, progress) as store:
+    with open_progress(talk) as progress, _open_usable_store(asked.all, progress) as store:
         plan = build_plan(asked, selection, processes.timeout, store, user)
         with contextlib.ExitStack() as stack:
             if engine is None:
@@ -91,7 +91,7 @@ def build_plan(
 
 
 @contextlib.contextmanager
-def _store(is_needed: bool, progress: Progress) -> Iterator[sqlite3.Connection | None]:
+def _open_usable_store(is_needed: bool, progress: Progress) -> Iterator[sqlite3.Connection | None]:
     """The store; a single check does without one that cannot be used."""
     with contextlib.ExitStack() as stack:
         store = None
@@ -139,7 +139,8 @@ def _run(
         }
         tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
     progress.begin_stage(
-        "check", f"{_count(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
+        "check",
+        f"{_render_count(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before",
     )
 
     def keep(check: CheckResult) -> None:
@@ -199,5 +200,5 @@ def belongs(cell: Cell, shard: tuple[int, int] | None) -> bool:
     )
 
 
-def _count(number: int, noun: str) -> str:
+def _render_count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -140,10 +140,10 @@ class Cluster:
             keep(check)
             return True
         if future.status == "error":
-            return self._handle_failure(client, state, cell, future, keep)
+            return self._settle_failure(client, state, cell, future, keep)
         return self._try_again(client, state, cell)  # cancelled or lost
 
-    def _handle_failure(
+    def _settle_failure(
         self, client: Any, state: _RunState, cell: Cell, future: Any, keep: Keep
     ) -> bool:
         """The task raised, which it never does by itself: its worker died with it, or cannot run it

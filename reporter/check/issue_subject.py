@@ -95,14 +95,20 @@ def build_thread_subject(
     if isinstance(found, Refusal):
         origin = IssueOrigin(issue, says, problem=found.reason)
         return CheckSubject(
-            thread.name, compute_key(thread.name), "", torch=_version(says.torch), origin=origin
+            thread.name,
+            compute_key(thread.name),
+            "",
+            torch=_parse_version(says.torch),
+            origin=origin,
         )
     if trust and user is not None:
         show(found, user)
     origin = IssueOrigin(issue, says, found.modules, trust=trust)
     # the same text is judged in another way where it stands in another issue
     key = compute_key(f"{thread.name}\n{found.text}")
-    return CheckSubject(thread.name, key, found.text, torch=_version(says.torch), origin=origin)
+    return CheckSubject(
+        thread.name, key, found.text, torch=_parse_version(says.torch), origin=origin
+    )
 
 
 def judge_issue(
@@ -147,7 +153,7 @@ def judge_issue(
         return Decision(
             CheckOutcome.CANNOT_JUDGE, f"it needs {', '.join(needed)}; on the CPU: {sentence}"
         )
-    return _decision(status, sentence, runs)
+    return _build_decision(status, sentence, runs)
 
 
 def _run_and_judge(
@@ -174,7 +180,7 @@ def _run_and_judge(
     return runs, verdict
 
 
-def _decision(status: Status, sentence: str, runs: Attempts) -> Decision:
+def _build_decision(status: Status, sentence: str, runs: Attempts) -> Decision:
     outcome = OUTCOMES[status]
     counted = {
         CheckOutcome.REPRODUCES: runs.same or runs.failed,
@@ -187,7 +193,7 @@ def _decision(status: Status, sentence: str, runs: Attempts) -> Decision:
     return Decision(outcome, (failure or sentence)[:300], None, shown)
 
 
-def _version(said: str | None) -> str | None:
+def _parse_version(said: str | None) -> str | None:
     """The release that an issue is about, as far as it is one that can be asked for."""
     from packaging.version import InvalidVersion, Version
 

@@ -80,7 +80,7 @@ def observe(
         case CandidateOutcome.PASSES:
             return Observation(CheckOutcome.FIXED, cold=cold)
         case CandidateOutcome.CANNOT_JUDGE:
-            said = _last_line(answer) or "the repro says so (exit code 125)"
+            said = _find_last_line(answer) or "the repro says so (exit code 125)"
             return Observation(CheckOutcome.CANNOT_JUDGE, said, cold=cold)
         case CandidateOutcome.CANCELLED:
             return Observation(CheckOutcome.CANNOT_JUDGE, "the run was cancelled", cold=cold)
@@ -200,13 +200,13 @@ def decide_from_runs(
             or (first.outcome == CheckOutcome.REPRODUCES and (first.cold or is_known))
             or (first.outcome == CheckOutcome.CANNOT_JUDGE and first.cold)
         )
-        return _decision(first, observations) if is_enough else None
+        return _build_decision(first, observations) if is_enough else None
     if all(_show_same(first, item) for item in observations):
-        return _decision(cold[0], observations)
+        return _build_decision(cold[0], observations)
     if len(cold) < RUNS:
         return None
     if all(_show_same(cold[0], item) for item in cold):
-        return _decision(cold[0], cold)
+        return _build_decision(cold[0], cold)
     counts = Counter(item.outcome for item in cold)
     told_of = next((item for item in cold if item.outcome in STILL_FAILING), cold[0])
     hits = counts[CheckOutcome.REPRODUCES]
@@ -222,10 +222,10 @@ def _decide_flaky(
     """
     hit = next((item for item in observations if item.outcome == CheckOutcome.REPRODUCES), None)
     if hit is not None:
-        return _decision(hit, observations)
+        return _build_decision(hit, observations)
     if len(cold) < count_needed_passes(reported):
         return None
-    return _decision(cold[-1], cold)
+    return _build_decision(cold[-1], cold)
 
 
 def _comes_and_goes(reported: tuple[int, int]) -> bool:
@@ -248,12 +248,12 @@ def _show_same(one: Observation, two: Observation) -> bool:
     return shows_wanted_failure(one.signature, two.signature)
 
 
-def _decision(chosen: Observation, observations: Sequence[Observation]) -> Decision:
+def _build_decision(chosen: Observation, observations: Sequence[Observation]) -> Decision:
     hits = sum(item.outcome == chosen.outcome for item in observations)
     return Decision(chosen.outcome, chosen.detail, chosen.signature, (hits, len(observations)))
 
 
-def _last_line(answer: Answer) -> str:
+def _find_last_line(answer: Answer) -> str:
     for text in (answer.detail, answer.stdout, answer.stderr):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:

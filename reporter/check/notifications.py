@@ -89,12 +89,12 @@ class Comment:
     @property
     def text(self) -> str:
         """The comment as Markdown."""
-        return _text(self, self.check.detail)
+        return _render_text(self, self.check.detail)
 
     @property
     def bare_text(self) -> str:
         """The comment without the words of the failure, should they name this machine."""
-        return _text(self, "")
+        return _render_text(self, "")
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def find_due_comments(
     """
     found = []
     for key, check in _select_newest(results).items():
-        for address, number in _issues(store, key, check):
+        for address, number in _list_issues(store, key, check):
             try:
                 comment = _find_due_comment(store, tracker, check, address, number)
             except BugreportError as error:
@@ -186,7 +186,7 @@ def post_comments(
     for comment in comments:
         try:
             with tracker.lock(comment):
-                last = _last_comment(store, comment.key, comment.address)
+                last = _load_last_comment(store, comment.key, comment.address)
                 if last is not None and last["outcome"] == comment.check.outcome:
                     continue  # another process was quicker
                 found = Notification(comment, tracker.say(comment))
@@ -214,7 +214,7 @@ def is_confirmed_by(outcome: CheckOutcome, text: str) -> bool:
 def _find_due_comment(
     store: sqlite3.Connection, tracker: Tracker, check: CheckResult, address: str, number: int
 ) -> Comment | None:
-    last = _last_comment(store, check.key, address)
+    last = _load_last_comment(store, check.key, address)
     if last is not None and last["outcome"] == check.outcome:
         return None
     state = tracker.read_issue_state(address, number, datetime.now(timezone.utc) - LATELY)
@@ -241,7 +241,7 @@ def _find_due_comment(
     return comment
 
 
-def _last_comment(store: sqlite3.Connection, key: str, address: str) -> sqlite3.Row | None:
+def _load_last_comment(store: sqlite3.Connection, key: str, address: str) -> sqlite3.Row | None:
     row: sqlite3.Row | None = store.execute(
         "SELECT outcome, said FROM comments WHERE key = ? AND repository = ?", (key, address)
     ).fetchone()
@@ -264,7 +264,7 @@ def _remember(store: sqlite3.Connection, comment: Comment, changes_told: int) ->
         )
 
 
-def _issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tuple[str, int]]:
+def _list_issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tuple[str, int]]:
     """The issue that a program was taken from, and those that its report was filed as."""
     found = {}
     if check.issue:
@@ -281,19 +281,19 @@ def _select_newest(results: Sequence[CheckResult]) -> dict[str, CheckResult]:
         if check.outcome not in _TOLD:
             continue
         known = best.get(check.key)
-        if known is None or _version(check) > _version(known):
+        if known is None or _parse_version(check) > _parse_version(known):
             best[check.key] = check
     return best
 
 
-def _version(check: CheckResult) -> Version:
+def _parse_version(check: CheckResult) -> Version:
     try:
         return Version(check.torch)
     except InvalidVersion:
         return Version("0")
 
 
-def _text(comment: Comment, detail: str) -> str:
+def _render_text(comment: Comment, detail: str) -> str:
     check = comment.check
     text = render(
         "notification.md.j2",

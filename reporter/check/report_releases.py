@@ -35,7 +35,7 @@ def try_releases(
     is_in_a_hurry = work.quick or work.budget > 0 and not releases
     if result.folder is None or is_in_a_hurry or releases == (NOWHERE,):
         return result
-    selection = _selection(result.report.torch, releases)
+    selection = _build_selection(result.report.torch, releases)
     if selection is None:
         return result
     asked = CheckArguments(repros=(str(result.folder),))
@@ -72,7 +72,7 @@ def add_releases(
     return replace(result, report=report, lines=(*result.lines, *note))
 
 
-def _selection(own: str, releases: tuple[str, ...]) -> Selection | None:
+def _build_selection(own: str, releases: tuple[str, ...]) -> Selection | None:
     if releases:
         return Selection(torch=releases)
     cached = [item for item in Environments(find_cache_folder()).list_all() if item.is_whole]

@@ -144,11 +144,15 @@ def render_lines(checked: CheckSummary) -> list[str]:
         for change in checked.changes
     ]
     few = len(checked.results) <= _FEW
-    told += [_line(check) for check in checked.results] if few else _table(build_matrix(checked))
+    told += (
+        [_render_line(check) for check in checked.results]
+        if few
+        else _render_table(build_matrix(checked))
+    )
     return [*told, *checked.notes, _sum(checked)]
 
 
-def _line(check: CheckResult) -> str:
+def _render_line(check: CheckResult) -> str:
     hits, of = check.runs
     often = f" ({hits} of {of} runs)" if of > 1 else ""
     detail = f": {check.detail}" if check.detail else ""
@@ -158,27 +162,27 @@ def _line(check: CheckResult) -> str:
     )
 
 
-def _table(found: Matrix) -> list[str]:
-    heads = [_head(found, release) for release in found.releases]
+def _render_table(found: Matrix) -> list[str]:
+    heads = [_name_release(found, release) for release in found.releases]
     width = max((len(row.repro) for row in found.rows), default=0)
     widths = [max(len(head), 6) for head in heads]
     told = ["  ".join([" " * width, *(f"{head:>{w}}" for head, w in zip(heads, widths))])]
     for row in found.rows:
-        cells = [_mark(row, release) for release in found.releases]
+        cells = [_render_mark(row, release) for release in found.releases]
         told.append(
             "  ".join([f"{row.repro:{width}}", *(f"{c:>{w}}" for c, w in zip(cells, widths))])
         )
     return told
 
 
-def _mark(row: MatrixRow, release: str) -> str:
+def _render_mark(row: MatrixRow, release: str) -> str:
     check = row.cells.get(release)
     if check is None:
         return ""
     return SHORT[check.outcome] + ("*" if release in row.changed else "")
 
 
-def _head(found: Matrix, release: str) -> str:
+def _name_release(found: Matrix, release: str) -> str:
     """A release by its version, also where it was given as an interpreter."""
     checks = (row.cells[release] for row in found.rows if release in row.cells)
     versions = {check.torch for check in checks}
@@ -193,11 +197,11 @@ def _sum(checked: CheckSummary) -> str:
     return "in all: " + (", ".join(parts) or "nothing")
 
 
-def _context(checked: CheckSummary) -> Json:
+def _build_context(checked: CheckSummary) -> Json:
     found = build_matrix(checked)
     return {
         "matrix": found,
-        "heads": [_head(found, release) for release in found.releases],
+        "heads": [_name_release(found, release) for release in found.releases],
         "changes": checked.changes,
         "words": WORDS,
         "total": _sum(checked),
@@ -216,4 +220,4 @@ def render_html(checked: CheckSummary) -> str:
 
 
 def _render(name: str, checked: CheckSummary) -> str:
-    return templates.render(name, **_context(checked))
+    return templates.render(name, **_build_context(checked))

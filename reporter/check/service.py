@@ -40,14 +40,14 @@ def serve(
     """
     _refuse_contradictions(asked)
     if asked.comment:
-        refuse_early(user, asked.yes, _addresses(asked))
+        refuse_early(user, asked.yes, _list_addresses(asked))
     for path in (asked.markdown, asked.html, asked.results):
         _refuse_unwritable(path)
     if asked.merge:
         checked = merge([Path(name) for name in asked.repros])
     else:
         selection = Selection(asked.torch, asked.python, asked.index, asked.backend, usual=usual)
-        checked = check(asked, selection, processes, talk, user, _engine(asked, processes))
+        checked = check(asked, selection, processes, talk, user, _choose_engine(asked, processes))
     _write(asked, checked)
 
     notes = (*checked.notes, *update_checks(asked.repros))
@@ -91,13 +91,13 @@ def _read_executor(word: str) -> Executor:
         raise UsageError(f"--executor is {word!r}, but must be local or dask") from None
 
 
-def _addresses(asked: CheckArguments) -> list[str]:
+def _list_addresses(asked: CheckArguments) -> list[str]:
     """The issues that are named on the command line."""
     found = map(resolve_issue, asked.repros)
     return [str(address) for address in found if address is not None]
 
 
-def _engine(asked: CheckArguments, processes: ProcessOptions) -> Engine | None:
+def _choose_engine(asked: CheckArguments, processes: ProcessOptions) -> Engine | None:
     """The engine that was named; None is this machine's."""
     if asked.scheduler is None:
         return None

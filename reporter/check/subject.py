@@ -73,13 +73,13 @@ def read_subject(name: str) -> CheckSubject:
     """
     path = Path(name)
     if path.is_dir():
-        return _of_report(path, name)
+        return _read_report_subject(path, name)
     if not path.is_file():
         raise UsageError(
             f"there is no file or report folder {name}; give a repro file, the folder of a report,"
             " or an issue as OWNER/REPO#N"
         )
-    return CheckSubject(name, compute_key(text := _text(path)), text)
+    return CheckSubject(name, compute_key(text := _read_text(path)), text)
 
 
 def read_subjects(paths: Sequence[str]) -> Iterator[CheckSubject]:
@@ -90,14 +90,14 @@ def read_subjects(paths: Sequence[str]) -> Iterator[CheckSubject]:
     """
     seen: set[str] = set()
     for text in paths:
-        for name in _subject_names(text):
+        for name in _list_subject_names(text):
             subject = read_subject(name)
             if subject.key not in seen:
                 seen.add(subject.key)
                 yield subject
 
 
-def _subject_names(text: str) -> Iterable[str]:
+def _list_subject_names(text: str) -> Iterable[str]:
     path = Path(text)
     if not path.is_dir() or (path / REPORT).exists() or (path / REPRO).exists():
         return [text]
@@ -122,14 +122,18 @@ def read_stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     for stored in sorted(list_reports(store), key=lambda item: (item.created, item.key)):
         folder = Path(stored.folder)
         report = load_report(folder)
-        wanted = read_report_failure(report) if report else _of_text(stored.kind, stored.signature)
+        wanted = (
+            read_report_failure(report)
+            if report
+            else _parse_signature(stored.kind, stored.signature)
+        )
         seen = report.verdict.reproduced if report else (0, 0)
         name = stored.title or folder.name
         yield CheckSubject(name, stored.key, stored.repro, wanted, seen, stored.torch)
 
 
-def _of_report(folder: Path, name: str) -> CheckSubject:
-    text = _text(folder / REPRO)
+def _read_report_subject(folder: Path, name: str) -> CheckSubject:
+    text = _read_text(folder / REPRO)
     report = load_report(folder)
     if report is None:
         return CheckSubject(name, compute_key(text), text)
@@ -137,7 +141,7 @@ def _of_report(folder: Path, name: str) -> CheckSubject:
     return CheckSubject(name, compute_key(text), text, read_report_failure(report), seen, torch)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -161,10 +165,10 @@ def read_report_failure(report: Report) -> Signature | None:
         return Signature(verdict.kind, signal=verdict.exception)
     if verdict.kind == Kind.HANG:
         return Signature(verdict.kind)
-    return sign_assertion(str(verdict.message)) or _of_text(verdict.kind, verdict.signature)
+    return sign_assertion(str(verdict.message)) or _parse_signature(verdict.kind, verdict.signature)
 
 
-def _of_text(kind: Kind | None, text: str) -> Signature | None:
+def _parse_signature(kind: Kind | None, text: str) -> Signature | None:
     """As much of a signature as its one line holds."""
     parts = text.split(" · ")
     if kind == Kind.WRONG_METADATA:

@@ -136,7 +136,7 @@ class TaskRunner:
             return build_result(task, None, decision)
         try:
             environment = self.environments.provide(task.release)
-            known = _same_commit(task, environment)
+            known = _find_same_commit(task, environment)
             if known is not None:
                 return known
             try:
@@ -217,16 +217,18 @@ class TaskRunner:
         return observe(answer, task.subject.wanted, task.timeout)
 
 
-def _same_commit(task: Task, environment: Environment) -> CheckResult | None:
+def _find_same_commit(task: Task, environment: Environment) -> CheckResult | None:
     """What the repro showed in a build from the same commit, of the same kind and for the same
     Python: it need not run again.
     """
 
-    def kind(build: str, python: str) -> tuple[str, str]:
+    def read_kind(build: str, python: str) -> tuple[str, str]:
         return build.partition("+")[2], python.rpartition(".")[0]
 
     for check in task.alike:
-        is_same = kind(check.build, check.python) == kind(environment.torch, environment.version)
+        is_same = read_kind(check.build, check.python) == read_kind(
+            environment.torch, environment.version
+        )
         if environment.git is not None and check.git == environment.git and is_same:
             return msgspec.structs.replace(
                 check,

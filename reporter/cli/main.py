@@ -97,12 +97,12 @@ def _run_command(verb: str, argv: list[str]) -> int:
 def _work(verb: str, argv: list[str]) -> object:
     from reporter.execution.temporary_folder import use_own_temporary_folder
 
-    parse = _parser(verb)
+    parse = _build_parser(verb)
     with use_own_temporary_folder():
         return parse(argv)
 
 
-def _parser(verb: str) -> Callable[[list[str]], object]:
+def _build_parser(verb: str) -> Callable[[list[str]], object]:
     """What parses the arguments of `verb` with typer, calls the command and returns its exit
     code.
     """

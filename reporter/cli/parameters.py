@@ -35,9 +35,9 @@ def declare_options(
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         further = list(inspect.signature(function, eval_str=True).parameters.values())
-        own_parameters = further[1:] if own is None else _parameters_of(own)
+        own_parameters = further[1:] if own is None else _list_parameters(own)
 
-        def command(**given: object) -> int:
+        def run_command(**given: object) -> int:
             more = {parameter.name: given.pop(parameter.name) for parameter in own_parameters}
             words = given.pop("command", None) or ()
             assert isinstance(words, (list, tuple))
@@ -51,27 +51,27 @@ def declare_options(
         parameters = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own_parameters
         ]
-        parameters += [_parameter(name, list_settings()[name]) for name in names]
+        parameters += [_build_parameter(name, list_settings()[name]) for name in names]
         if script:
             # Hidden, since the usage line says it better than typer's name for a list.
             words = Annotated[list[str] | None, typer.Argument(metavar="SCRIPT ARGS", hidden=True)]
-            parameters.append(_keyword("command", words))
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {}
-        command.__name__ = function.__name__
-        command.__doc__ = function.__doc__
-        return command
+            parameters.append(_build_keyword("command", words))
+        run_command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run_command.__annotations__ = {}
+        run_command.__name__ = function.__name__
+        run_command.__doc__ = function.__doc__
+        return run_command
 
     return decorate
 
 
-def _parameters_of(own: type[Any]) -> list[inspect.Parameter]:
+def _list_parameters(own: type[Any]) -> list[inspect.Parameter]:
     """The fields of a command's own options as typer reads them."""
     kinds = get_type_hints(own)
-    return [_own_parameter(field, kinds[field.name]) for field in dataclasses.fields(own)]
+    return [_build_own_parameter(field, kinds[field.name]) for field in dataclasses.fields(own)]
 
 
-def _own_parameter(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
+def _build_own_parameter(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
     said: Argument = field.metadata["argument"]
     default: Any = inspect.Parameter.empty if field.default is MISSING else field.default
     if get_origin(kind) is tuple:
@@ -90,7 +90,7 @@ def _own_parameter(field: dataclasses.Field[Any], kind: Any) -> inspect.Paramete
             min=said.limits[0],
             max=said.limits[1],
         )
-    return _keyword(field.name, Annotated[kind, info]).replace(default=default)
+    return _build_keyword(field.name, Annotated[kind, info]).replace(default=default)
 
 
 def _take(own: type[Any], words: Mapping[str, Any]) -> object:
@@ -120,12 +120,12 @@ def _mind(names: tuple[str, ...], rest: tuple[str, ...]) -> None:
         )
 
 
-def _keyword(name: str, annotation: object) -> inspect.Parameter:
+def _build_keyword(name: str, annotation: object) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=None, annotation=annotation)
 
 
-def _parameter(name: str, setting: Setting) -> inspect.Parameter:
+def _build_parameter(name: str, setting: Setting) -> inspect.Parameter:
     """One typer option; None stands for "not given", so that the other sources get their turn."""
     if not setting.is_switch:
         info = typer.Option(
@@ -136,12 +136,12 @@ def _parameter(name: str, setting: Setting) -> inspect.Parameter:
             hidden=setting.hidden,
         )
         if setting.many:
-            return _keyword(name, Annotated[list[str] | None, info])
-        return _keyword(name, Annotated[str | None, info])
+            return _build_keyword(name, Annotated[list[str] | None, info])
+        return _build_keyword(name, Annotated[str | None, info])
     *short, long = setting.flags
     pair = long if not setting.everywhere else f"{long}/{_negate_flag(long)}"
     info = typer.Option(*short, pair, help=setting.help, show_default=False)
-    return _keyword(name, Annotated[bool | None, info])
+    return _build_keyword(name, Annotated[bool | None, info])
 
 
 def _negate_flag(flag: str) -> str:
@@ -151,28 +151,28 @@ def _negate_flag(flag: str) -> str:
 
 def end_own_options(argv: list[str]) -> list[str]:
     """`argv` with `--` after `-m MODULE`, so that what follows is left to the module."""
-    for position, flag in _own_flags(argv):
+    for position, flag in _list_own_flags(argv):
         if flag in list_settings()["module"].flags and argv[position + 1 :]:
-            end = position + 1 if _value_attached(argv[position], flag) else position + 2
+            end = position + 1 if _has_attached_value(argv[position], flag) else position + 2
             return [*argv[:end], "--", *argv[end:]]
     return argv
 
 
 def wants_json(argv: list[str]) -> bool:
     """Whether stdout is promised to a JSON document, known even when the rest cannot be parsed."""
-    spoken = [flag for _, flag in _own_flags(argv) if flag in ("--json", "--no-json")]
+    spoken = [flag for _, flag in _list_own_flags(argv) if flag in ("--json", "--no-json")]
     if spoken:
         return spoken[-1] == "--json"
     word = os.environ.get(ENVIRONMENT_PREFIX + "JSON", "")
     return word.strip().lower() in ("1", "true", "yes", "on")
 
 
-def _value_attached(word: str, flag: str) -> bool:
+def _has_attached_value(word: str, flag: str) -> bool:
     """Whether the value stands in the same word: `--module=x`, `-mx`, `-vmx`."""
     return "=" in word if flag.startswith("--") else word.index(flag[1]) < len(word) - 1
 
 
-def _own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
+def _list_own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
     """Position and name of each flag before SCRIPT."""
     with_value = {flag for s in list_settings().values() if not s.is_switch for flag in s.flags}
     position = 0
@@ -180,16 +180,18 @@ def _own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
         word = argv[position]
         if word == "--" or not word.startswith("-") or word == "-":
             return
-        flags = [word.partition("=")[0]] if word.startswith("--") else _letters(word, with_value)
+        flags = (
+            [word.partition("=")[0]] if word.startswith("--") else _split_letters(word, with_value)
+        )
         for flag in flags:
             yield position, flag
             if flag in list_settings()["module"].flags:
                 return
-        value_follows = flags[-1] in with_value and not _value_attached(word, flags[-1])
+        value_follows = flags[-1] in with_value and not _has_attached_value(word, flags[-1])
         position += 2 if value_follows else 1
 
 
-def _letters(word: str, with_value: set[str]) -> list[str]:
+def _split_letters(word: str, with_value: set[str]) -> list[str]:
     """The flags of a word such as `-vj4`: letters up to the first that takes a value."""
     flags = []
     for letter in word[1:]:

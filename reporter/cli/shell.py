@@ -92,7 +92,7 @@ def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "
     except BugreportError as error:
         return _fail(error, as_json)
     except Exception as error:
-        parsing = _parsing_error(error, help_of)
+        parsing = _explain_parsing_error(error, help_of)
         if parsing is not None:
             return _fail(parsing, as_json)
         short = find_machine_error(error)
@@ -144,7 +144,7 @@ def _make_printable(text: str, encoding: str | None) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _parsing_error(error: Exception, help_of: str) -> BugreportError | None:
+def _explain_parsing_error(error: Exception, help_of: str) -> BugreportError | None:
     """The sentence for what typer's parser refuses, or None for any other exception.
 
     Newer versions of typer carry their own copy of click, so the class to test for has no fixed

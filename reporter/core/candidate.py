@@ -1,4 +1,4 @@
-"""A candidate: a program and the check around it.
+"""A candidate: a program and the assertion around it.
 
 What decides on it is its complete text, in the harness of the search. What is filed is the final
 text: the smallest candidate in the plainest form that fails (`reporter.verify.plain`).
@@ -15,7 +15,7 @@ from anonymizer.graph.compilation import wrap_in_module
 from anonymizer.graph.emitter import Emitter, emit
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from collectors.protocol.failure import Failure
 from reporter.core.answer import Answer, is_about_memory
@@ -41,7 +41,7 @@ class Candidate:
     """An immutable candidate; every reduction step makes another one."""
 
     content: Graph | Content
-    check: ReproCheck
+    assertion: ReproAssertion
 
     def build_body(self) -> ReproBody:
         """The program as the body of a repro.
@@ -51,23 +51,23 @@ class Candidate:
         """
         content = self.content
         body = emit(content) if isinstance(content, Graph) else content.build_body()
-        return wrap_in_module(body) if self.check.compiler in EXPORTERS else body
+        return wrap_in_module(body) if self.assertion.compiler in EXPORTERS else body
 
     def render(self) -> str:
         """The complete repro, not formatted."""
         return render_harness(*self.build_parts())
 
-    def build_parts(self) -> tuple[ReproBody, ReproCheck]:
-        """The body, and the check with the sizes of its calls in the order of the body's."""
-        if not self.check.calls or not isinstance(self.content, Graph):
-            return self.build_body(), self.check
+    def build_parts(self) -> tuple[ReproBody, ReproAssertion]:
+        """The body, and the assertion with the sizes of its calls in the order of the body's."""
+        if not self.assertion.calls or not isinstance(self.content, Graph):
+            return self.build_body(), self.assertion
         emitter = Emitter(self.content)
         body = emitter.build_body()
         calls = tuple(
             tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols)
-            for call in self.check.calls
+            for call in self.assertion.calls
         )
-        return body, replace(self.check, calls=calls)
+        return body, replace(self.assertion, calls=calls)
 
     @property
     def draws(self) -> bool:
@@ -82,7 +82,9 @@ class Candidate:
         roundings.
         """
         body = self.build_body()
-        text = "\n".join((body.definitions, *body.inputs, *self.check.contexts, self.check.prelude))
+        text = "\n".join(
+            (body.definitions, *body.inputs, *self.assertion.contexts, self.assertion.prelude)
+        )
         return re.search(_COARSE, text) is not None
 
     @property
@@ -90,23 +92,23 @@ class Candidate:
         """Whether the program itself casts to half precision, so that its float64 run rounds there
         as well.
         """
-        text = "\n".join((self.build_body().definitions, *self.check.contexts))
+        text = "\n".join((self.build_body().definitions, *self.assertion.contexts))
         return re.search(_COARSE, text) is not None
 
     def with_graph(self, graph: Graph) -> Candidate:
-        """The same check around another graph."""
+        """The same assertion around another graph."""
         return replace(self, content=graph)
 
-    def with_check(self, **changes: object) -> Candidate:
-        """The same program under a changed check."""
-        return replace(self, check=replace(self.check, **changes))  # type: ignore[arg-type]
+    def with_assertion(self, **changes: object) -> Candidate:
+        """The same program under a changed assertion."""
+        return replace(self, assertion=replace(self.assertion, **changes))  # type: ignore[arg-type]
 
 
 def find_failure(answer: Answer, wanted: Signature | None = None) -> Signature | None:
     """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged).
 
-    An assertion at the top of a plain repro, or of its test, says only that its one check failed:
-    which failure that is the `wanted` one tells.
+    A bare assertion at the top of a plain repro, or of its test, says only that it failed: which
+    failure that is the `wanted` one tells.
     """
     match answer.outcome:
         case CandidateOutcome.DIED:
@@ -126,7 +128,7 @@ def find_failure(answer: Answer, wanted: Signature | None = None) -> Signature |
 
 
 def _from_exception(answer: Answer, failure: Failure, wanted: Signature | None) -> Signature:
-    """The failure that the exception of an answer shows: the repro's own check, or a crash."""
+    """The failure that the exception of an answer shows: the repro's own assertion, or a crash."""
     if failure["exception"] == GRADCHECK_ERROR and "Jacobian" in failure["message"]:
         return Signature(Kind.WRONG_GRADIENT, undefined=answer.undefined)
     if failure["exception"] == "AssertionError":
@@ -149,10 +151,10 @@ def make_matcher(wanted: Signature) -> Callable[[Answer], bool]:
     plain = replace(wanted, kind=Kind.CRASH) if wanted.kind == Kind.CRASH_ON_RECOMPILE else wanted
     memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")
 
-    def interesting(answer: Answer) -> bool:
+    def is_interesting(answer: Answer) -> bool:
         found = find_failure(answer, wanted)
         if found is None or answer.out_of_memory and not memory_too:
             return False
         return is_same_failure(plain, found)
 
-    return interesting
+    return is_interesting

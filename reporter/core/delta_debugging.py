@@ -68,7 +68,7 @@ def bisect_prefix(n: int, ask: Ask, least: int = 0, workers: int = 1) -> int:
     low, high = least - 1, n
     while high - low > 1:
         middle = (low + high) // 2
-        if ask(middle, _hints(low, high, workers - 1)):
+        if ask(middle, _list_hints(low, high, workers - 1)):
             high = middle
         else:
             low = middle
@@ -87,7 +87,7 @@ def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -
     return n - bisect_prefix(n, is_mirrored, n - last, workers)
 
 
-def _hints(low: int, high: int, count: int) -> list[int]:
+def _list_hints(low: int, high: int, count: int) -> list[int]:
     """The next questions of a binary search between `low` and `high`, level by level."""
     hints: list[int] = []
     middle = (low + high) // 2

@@ -80,9 +80,9 @@ def list_python_words(text: str) -> tuple[str, ...]:
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
-    words = [word for node in parts if (word := _word(node))]
+    words = [word for node in parts if (word := _name_statement(node))]
     types = _find_container_types(tree)
-    called = [_builtin_name(node.func, types) for node in parts if isinstance(node, ast.Call)]
+    called = [_name_builtin(node.func, types) for node in parts if isinstance(node, ast.Call)]
     return tuple(dict.fromkeys(filter(None, [*decorators, *special, *words, *called])))[
         :_MOST_WORDS
     ]
@@ -96,7 +96,7 @@ def _list_decorators(node: ast.AST) -> Iterator[str]:
             yield name
 
 
-def _word(node: ast.AST) -> str:
+def _name_statement(node: ast.AST) -> str:
     """The statement that a node is; of assignments in place those that sets and dictionaries have,
     too.
     """
@@ -105,7 +105,7 @@ def _word(node: ast.AST) -> str:
     return _WORDS.get(type(node), "")
 
 
-def _builtin_name(function: ast.expr, types: Mapping[str, str]) -> str:
+def _name_builtin(function: ast.expr, types: Mapping[str, str]) -> str:
     """A builtin that asks or changes an object, or a container's method, with the container's type
     where `types` has it; empty for anything else.
     """
@@ -161,15 +161,15 @@ def list_operators(text: str) -> tuple[str, ...]:
     read: dict[str, None] = {}
     for node in nodes:
         if isinstance(node, ast.Call) and id(node) not in contexts:
-            found[_callee(node.func, layers)] = None
+            found[_name_callee(node.func, layers)] = None
         elif isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in _SIGNS:
             (counted if _counts(node) else found)[_SIGNS[type(node.op)]] = None
         elif isinstance(node, ast.BinOp) and type(node.op) in _BITS:
             found[_BITS[type(node.op)][1]] = None
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            found[_assignment_name(node)] = None
+            found[_name_assignment(node)] = None
         elif isinstance(node, ast.Subscript):
-            read[_reading_name(node)] = None
+            read[_name_reading(node)] = None
     # Python's arithmetic is told only where there is nothing else to tell but what changes a dtype,
     # and that a part was read only where not even that
     named = [name for name in found if name]
@@ -209,7 +209,7 @@ def _counts(node: ast.BinOp | ast.AugAssign) -> bool:
     )
 
 
-def _reading_name(part: ast.Subscript) -> str:
+def _name_reading(part: ast.Subscript) -> str:
     """The operator that reads a part of a tensor: `slice`, `select`, or `index` where an index is
     itself a tensor.
     """
@@ -219,7 +219,7 @@ def _reading_name(part: ast.Subscript) -> str:
     return "slice" if any(isinstance(each, ast.Slice) for each in parts) else "select"
 
 
-def _assignment_name(target: ast.Subscript) -> str:
+def _name_assignment(target: ast.Subscript) -> str:
     """What an assignment to a part of a tensor is called: by indices that are tensors, or to a
     slice of it.
     """
@@ -239,7 +239,7 @@ def _find_layers(tree: ast.Module) -> dict[str, str]:
     }
 
 
-def _callee(node: ast.expr, layers: Mapping[str, str]) -> str:
+def _name_callee(node: ast.expr, layers: Mapping[str, str]) -> str:
     text = ast.unparse(node)
     if isinstance(node, ast.Call):  # what a call returned is called; that call tells itself
         return ""

@@ -56,17 +56,17 @@ class PlainProgress:
     def begin_stage(self, name: str, detail: str = "") -> None:
         """Writes a line."""
         self._name = name
-        self._line(f"{name}: {detail}" if detail else name)
+        self._print_line(f"{name}: {detail}" if detail else name)
 
     def update(self, candidates: int, size: str) -> None:
         """Writes a line if the last one is at least `SECONDS_BETWEEN_LINES` old."""
         if self._clock() - self._last_line >= SECONDS_BETWEEN_LINES:
             so_far = ", ".join(filter(None, (describe_count(candidates), size)))
-            self._line(f"{self._name}: {so_far}")
+            self._print_line(f"{self._name}: {so_far}")
 
     def note(self, text: str) -> None:
         """Writes the text as a line."""
-        self._line(text)
+        self._print_line(text)
 
     def close(self) -> None:
         """There is nothing to put away."""
@@ -77,7 +77,7 @@ class PlainProgress:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _line(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         self._last_line = self._clock()
         line = f"[{format_elapsed(self._last_line - self._start)}] {text}"
         encoding = getattr(self._stream, "encoding", None) or "utf-8"

@@ -139,7 +139,7 @@ def read_seconds(value: object) -> float:
     Raises:
         ValueError: it is anything else.
     """
-    return _amount(value, "seconds")
+    return _read_amount(value, "seconds")
 
 
 def read_budget(value: object) -> float:
@@ -150,7 +150,7 @@ def read_budget(value: object) -> float:
     """
     if value in (0, "0"):
         return 0.0
-    return _amount(value, "seconds")
+    return _read_amount(value, "seconds")
 
 
 def read_gib(value: object) -> float:
@@ -159,10 +159,10 @@ def read_gib(value: object) -> float:
     Raises:
         ValueError: it is anything else.
     """
-    return _amount(value, "GiB")
+    return _read_amount(value, "GiB")
 
 
-def _amount(value: object, unit: str) -> float:
+def _read_amount(value: object, unit: str) -> float:
     try:
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             number = float(value)

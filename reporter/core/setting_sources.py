@@ -45,7 +45,7 @@ def resolve(
     """
     here = cwd or Path.cwd()
     found: dict[str, object] = {}
-    for source in _sources(given, here):
+    for source in _list_sources(given, here):
         for name, value in source.values.items():
             if name not in found:
                 found[name] = _read(name, value, source)
@@ -62,13 +62,11 @@ def _read(name: str, value: object, source: Source) -> object:
         ) from None
     if isinstance(result, tuple):
         spoken = setting_readers.split_value(value) if list_settings()[name].many else result
-        return tuple(
-            _relative_to_source(name, item, word, source) for item, word in zip(result, spoken)
-        )
-    return _relative_to_source(name, result, value, source)
+        return tuple(_resolve_path(name, item, word, source) for item, word in zip(result, spoken))
+    return _resolve_path(name, result, value, source)
 
 
-def _relative_to_source(name: str, item: object, spoken: object, source: Source) -> object:
+def _resolve_path(name: str, item: object, spoken: object, source: Source) -> object:
     """A path as seen from the place that names it; anything else as it is."""
     if not isinstance(item, Path):
         return item
@@ -77,7 +75,7 @@ def _relative_to_source(name: str, item: object, spoken: object, source: Source)
     return Path(os.path.abspath(source.folder / item))
 
 
-def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
+def _list_sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
     declared = list_settings()
     flags = {name: value for name, value in given.items() if value is not None}
     yield Source(flags, lambda name: declared[name].long_flag, cwd)
@@ -90,10 +88,10 @@ def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
 
     project = next((p for d in (cwd, *cwd.parents) if (p := d / "pyproject.toml").is_file()), None)
     if project is not None:
-        yield _file_source(project, ("tool", "bugreport"))
+        yield _read_file_source(project, ("tool", "bugreport"))
     user = find_user_file()
     if user.is_file():
-        yield _file_source(user, ())
+        yield _read_file_source(user, ())
 
 
 def find_user_file() -> Path:
@@ -105,11 +103,11 @@ def find_user_file() -> Path:
     return platformdirs.user_config_path("bugreport", appauthor=False) / "config.toml"
 
 
-def _file_source(path: Path, tables: tuple[str, ...]) -> Source:
+def _read_file_source(path: Path, tables: tuple[str, ...]) -> Source:
     declared = list_settings()
     by_key = {n.replace("_", "-"): n for n, setting in declared.items() if setting.everywhere}
     place = f"[{'.'.join(tables)}] of {path}" if tables else str(path)
-    table: object = _toml(path)
+    table: object = _read_toml(path)
     for part in tables:
         table = table.get(part, {}) if isinstance(table, dict) else table
     if not isinstance(table, dict):
@@ -126,7 +124,7 @@ def _file_source(path: Path, tables: tuple[str, ...]) -> Source:
     return Source(values, lambda name: f"{name.replace('_', '-')} in {place}", path.parent)
 
 
-def _toml(path: Path) -> Json:
+def _read_toml(path: Path) -> Json:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10

@@ -52,21 +52,21 @@ class Setting:
         return next(flag for flag in self.flags if flag.startswith("--"))
 
 
-def _usable_cpus() -> int:
+def _count_usable_cpus() -> int:
     """The CPUs this process may use, which in a container are fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _safe_workers() -> Isolation:
+def _choose_safe_workers() -> Isolation:
     """Fork is quicker, but what macOS's own libraries do behind a process's back does not survive
     it.
     """
     return "spawn" if sys.platform == "darwin" else "fork"
 
 
-def _option(default: Any, read: Callable[[Any], object], *flags: str, **more: Any) -> Any:
+def _declare_option(default: Any, read: Callable[[Any], object], *flags: str, **more: Any) -> Any:
     """A dataclass field that is also an option; a callable default is asked anew for each run."""
     metadata = {"setting": Setting(flags, more.pop("help"), read, **more)}
     if callable(default):
@@ -89,7 +89,7 @@ class InterpreterOptions(WorkingFolder):
     looks up on PATH.
     """
 
-    python: Path | None = _option(
+    python: Path | None = _declare_option(
         None,
         setting_readers.read_path,
         "--python",
@@ -99,7 +99,7 @@ class InterpreterOptions(WorkingFolder):
             " own]"
         ),
     )
-    differs_from: tuple[Path, ...] = _option(
+    differs_from: tuple[Path, ...] = _declare_option(
         (),
         setting_readers.read_paths,
         "--differs-from",
@@ -122,7 +122,7 @@ class ProgramOptions(InterpreterOptions):
     """
 
     script: Path | None = None
-    module: str | None = _option(
+    module: str | None = _declare_option(
         None,
         setting_readers.read_nonempty_text,
         "-m",
@@ -133,7 +133,7 @@ class ProgramOptions(InterpreterOptions):
     )
     args: tuple[str, ...] = ()
     untrusted: Callable[[ProgramAccount], None] | None = None
-    attach: Path | None = _option(
+    attach: Path | None = _declare_option(
         None,
         setting_readers.read_path,
         "--attach",
@@ -142,7 +142,7 @@ class ProgramOptions(InterpreterOptions):
         hidden=True,
         help="Report on a program that runs already and connects through this folder.",
     )
-    resume: Path | None = _option(
+    resume: Path | None = _declare_option(
         None,
         setting_readers.read_path,
         "--resume",
@@ -150,7 +150,7 @@ class ProgramOptions(InterpreterOptions):
         everywhere=False,
         help="Go on with the interrupted run that left this report folder.",
     )
-    function: str | None = _option(
+    function: str | None = _declare_option(
         None,
         setting_readers.read_nonempty_text,
         "--function",
@@ -164,15 +164,15 @@ class ProgramOptions(InterpreterOptions):
 class ProcessOptions:
     """What the processes of candidates may take: `timeout` in seconds, `memory` in GiB."""
 
-    jobs: int = _option(
-        _usable_cpus,
+    jobs: int = _declare_option(
+        _count_usable_cpus,
         setting_readers.read_count,
         "-j",
         "--jobs",
         metavar="N",
         help="Candidates to run at the same time.  [default: the usable CPUs]",
     )
-    timeout: float = _option(
+    timeout: float = _declare_option(
         300.0,
         setting_readers.read_seconds,
         "--timeout",
@@ -180,15 +180,15 @@ class ProcessOptions:
         help="Longest that one run may take; the script itself: without a sign of life."
         "  [default: 300]",
     )
-    memory: float = _option(
+    memory: float = _declare_option(
         4.0,
         setting_readers.read_gib,
         "--memory",
         metavar="GIB",
         help="Memory that one candidate may take.  [default: 4]",
     )
-    workers: Isolation = _option(
-        _safe_workers,
+    workers: Isolation = _declare_option(
+        _choose_safe_workers,
         setting_readers.read_workers,
         "--workers",
         metavar="fork|spawn",
@@ -203,27 +203,27 @@ class ProcessOptions:
 class WorkOptions(ProcessOptions):
     """How much is done for a report, and for how long."""
 
-    seed: int = _option(
+    seed: int = _declare_option(
         0,
         setting_readers.read_seed,
         "--seed",
         metavar="N",
         help="Seed that repros set before they draw random numbers.  [default: 0]",
     )
-    quick: bool = _option(
+    quick: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--quick",
         help="Verdict, smallest program and fresh processes; nothing that only says more of them.",
     )
-    budget: float = _option(
+    budget: float = _declare_option(
         0.0,
         setting_readers.read_budget,
         "--budget",
         metavar="SECONDS",
         help="Longest that the whole answer may take, 0: as long as it needs.  [default: 0]",
     )
-    evidence: float = _option(
+    evidence: float = _declare_option(
         60.0,
         setting_readers.read_budget,
         "--evidence",
@@ -239,16 +239,16 @@ class WorkOptions(ProcessOptions):
 class TalkOptions:
     """What is said to the user, and what may be asked."""
 
-    json: bool = _option(
+    json: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--json",
         help="One JSON document on stdout, all talk on stderr.",
     )
-    no_input: bool = _option(
+    no_input: bool = _declare_option(
         False, setting_readers.read_switch, "--no-input", help="Never ask anything."
     )
-    verbose: bool = _option(
+    verbose: bool = _declare_option(
         False, setting_readers.read_switch, "-v", "--verbose", help="Say more about each stage."
     )
 
@@ -257,7 +257,7 @@ class TalkOptions:
 class FolderOptions(ProgramOptions):
     """Where the report goes; `output` is absolute."""
 
-    output: Path | None = _option(
+    output: Path | None = _declare_option(
         None,
         setting_readers.read_path,
         "-o",
@@ -265,7 +265,7 @@ class FolderOptions(ProgramOptions):
         metavar="DIR",
         help="Report folder.  [default: a new folder bugreport-report in the working directory]",
     )
-    force: bool = _option(
+    force: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--force",
@@ -278,13 +278,13 @@ class FolderOptions(ProgramOptions):
 class IssueOptions:
     """What the issue says, and for whom."""
 
-    keep_source: bool = _option(
+    keep_source: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--keep-source",
         help="The code is public: do not look for its names in the report.",
     )
-    allow_values: tuple[str, ...] = _option(
+    allow_values: tuple[str, ...] = _declare_option(
         (),
         setting_readers.read_repeated_texts,
         "--allow-values",
@@ -296,7 +296,7 @@ class IssueOptions:
             " be given several times."
         ),
     )
-    releases: tuple[str, ...] = _option(
+    releases: tuple[str, ...] = _declare_option(
         (),
         setting_readers.read_releases,
         "--releases",
@@ -306,7 +306,7 @@ class IssueOptions:
             " nowhere else.  [default: those whose environments are cached]"
         ),
     )
-    bisect: bool = _option(
+    bisect: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--bisect",
@@ -315,7 +315,7 @@ class IssueOptions:
             " not, and name them in the report. Installs what it asks."
         ),
     )
-    repo: str | None = _option(
+    repo: str | None = _declare_option(
         None,
         setting_readers.read_nonempty_text,
         "-R",
@@ -323,7 +323,7 @@ class IssueOptions:
         metavar="[HOST/]OWNER/REPO",
         help="Project that the report is for, as in -R pytorch/pytorch.",
     )
-    summary: str | None = _option(
+    summary: str | None = _declare_option(
         None,
         setting_readers.read_nonempty_text,
         "--summary",
@@ -331,7 +331,7 @@ class IssueOptions:
         everywhere=False,
         help="A sentence of your own for the issue.",
     )
-    template: str | Path | None = _option(
+    template: str | Path | None = _declare_option(
         None,
         setting_readers.read_template,
         "--template",
@@ -341,7 +341,7 @@ class IssueOptions:
             "  [default: by the layer at fault]"
         ),
     )
-    as_request: bool = _option(
+    as_request: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--as-request",
@@ -354,14 +354,14 @@ class IssueOptions:
 class FilingOptions(IssueOptions):
     """How the issue is filed."""
 
-    file: bool = _option(
+    file: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--file",
         everywhere=False,
         help="File the report afterwards as `bugreport file` does; needs -R.",
     )
-    labels: tuple[str, ...] = _option(
+    labels: tuple[str, ...] = _declare_option(
         (),
         setting_readers.read_comma_list,
         "--labels",
@@ -369,7 +369,7 @@ class FilingOptions(IssueOptions):
         everywhere=False,
         help="Labels for the issue.  [default: those the measurements support and the project has]",
     )
-    assignee: tuple[str, ...] = _option(
+    assignee: tuple[str, ...] = _declare_option(
         (),
         setting_readers.read_comma_list,
         "--assignee",
@@ -377,7 +377,7 @@ class FilingOptions(IssueOptions):
         everywhere=False,
         help="Who the issue is assigned to; @me is you.",
     )
-    yes: bool = _option(
+    yes: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "-y",
@@ -385,14 +385,14 @@ class FilingOptions(IssueOptions):
         everywhere=False,
         help="File without asking; only together with a sentence of your own in --summary.",
     )
-    dry_run: bool = _option(
+    dry_run: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--dry-run",
         everywhere=False,
         help="Show exactly what would be sent, and send nothing.",
     )
-    web: bool = _option(
+    web: bool = _declare_option(
         False,
         setting_readers.read_switch,
         "--web",
@@ -409,7 +409,7 @@ class Options(TalkOptions, FilingOptions, WorkOptions, FolderOptions):
     part that it reads.
     """
 
-    rungs: tuple[str, ...] = _option(
+    rungs: tuple[str, ...] = _declare_option(
         (),
         setting_readers.read_comma_list,
         "--rungs",

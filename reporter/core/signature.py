@@ -123,12 +123,12 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Failure) -> Signature:
         kind=kind,
         layer=layer,
         exception=str(failure.get("exception")),
-        message=None if by_user else normalise(_key_line(failure)),
+        message=None if by_user else normalise(_read_key_line(failure)),
         frames=read_torch_frames(failure),
     )
 
 
-def _key_line(failure: Failure) -> str:
+def _read_key_line(failure: Failure) -> str:
     """The key line; of violated constraints without their names, and whether torch knows a way
     out, since that one is the user's to take.
     """
@@ -151,8 +151,8 @@ def is_same_crash(wanted: Signature, seen: Signature) -> bool:
         return True
     if wanted.message.startswith("error:") or seen.message.startswith("error:"):
         return False
-    alike = _words(wanted.message) & _words(seen.message)
-    union = _words(wanted.message) | _words(seen.message)
+    alike = _find_words(wanted.message) & _find_words(seen.message)
+    union = _find_words(wanted.message) | _find_words(seen.message)
     return (
         bool(wanted.frames)
         and wanted.frames[:2] == seen.frames[:2]
@@ -160,7 +160,7 @@ def is_same_crash(wanted: Signature, seen: Signature) -> bool:
     )
 
 
-def _words(message: str) -> frozenset[str]:
+def _find_words(message: str) -> frozenset[str]:
     return frozenset(re.findall(r"[A-Za-z]{3,}", message))
 
 
@@ -218,8 +218,7 @@ _NOT_RAISED = re.compile(r"\w+ not raised")
 
 
 def sign_assertion(message: str, wanted: Signature | None = None) -> Signature | None:
-    """The signature of an assertion message written by a repro's own check, or None if it is
-    somebody else's.
+    """The signature of a message of a repro's own assertion, or None if it is somebody else's.
 
     `assertTrue` of unittest puts words of its own before it. That values are not close tells no
     more: that they are those of a gradient, or of an old graph, is known of the `wanted` failure.
@@ -237,11 +236,13 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
     for prefix, kind in _PREFIXES.items():
         if message.startswith(prefix):
             rest = message.removeprefix(prefix).strip()
-            return Signature(kind=kind, property=_property(rest), error_ratio=_ratio(rest))
+            return Signature(
+                kind=kind, property=_read_property(rest), error_ratio=_read_ratio(rest)
+            )
     return None
 
 
-def _property(text: str) -> str | None:
+def _read_property(text: str) -> str | None:
     found = re.match(rf"({'|'.join(Property)})\b", text)
     return found.group(1) if found else None
 
@@ -256,7 +257,7 @@ def read_float64_errors(message: str) -> tuple[float, float] | None:
     return (float(found.group(1)), float(found.group(2))) if found else None
 
 
-def _ratio(text: str) -> float | None:
+def _read_ratio(text: str) -> float | None:
     eager, compiled = read_float64_errors(text) or (math.nan, math.nan)
     if math.isnan(eager) or math.isnan(compiled):
         return None

@@ -71,7 +71,7 @@ def _mask_token(text: str, token: str, mark: str) -> str:
         return text
     built, place = [], 0
     while place < len(text):
-        length = _run_at(text, place, token)
+        length = _measure_run(text, place, token)
         found = text[place : place + length]
         if length >= _RUN or length >= least and (token.startswith(found) or token.endswith(found)):
             built.append(mark)
@@ -86,7 +86,7 @@ def _shares_run(text: str, token: str) -> bool:
     return any(token[i : i + _RUN] in text for i in range(max(0, len(token) - _RUN + 1)))
 
 
-def _run_at(text: str, place: int, token: str) -> int:
+def _measure_run(text: str, place: int, token: str) -> int:
     """How many characters from `place` on are a part of the token."""
     length = 0
     while place + length < len(text) and text[place : place + length + 1] in token:

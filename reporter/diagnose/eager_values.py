@@ -1,4 +1,5 @@
-"""A script whose own check fails in eager mode: a wrong operator, or what explains the difference.
+"""A script whose own assertion fails in eager mode: a wrong operator, or what explains the
+difference.
 
 What is decided rests on a run in which each operator was held against float64 on the same inputs
 (`collectors.call.operators.check`).
@@ -25,8 +26,8 @@ _BITWISE = re.compile(r"\bequal\(|==|\bassert_(?:array_)?equal\b")
 
 
 def may_be_eager(recording: Recording) -> bool:
-    """Whether the check of a script that compiles nothing failed, and it is short enough to be run
-    again.
+    """Whether the assertion of a script that compiles nothing failed, and it is short enough to be
+    run again.
     """
     raised = recording.script.exception
     return (
@@ -64,8 +65,8 @@ def judge_value(runner: LadderRunner) -> Diagnosis:
     )
 
 
-def explain_check(recording: Recording) -> Diagnosis | None:
-    """What explains that the script's own check fails; None where nothing was found."""
+def explain_assertion(recording: Recording) -> Diagnosis | None:
+    """What explains that the script's own assertion fails; None where nothing was found."""
     facts = recording.further_runs.operators
     if facts is None:
         return None
@@ -73,7 +74,7 @@ def explain_check(recording: Recording) -> Diagnosis | None:
         return _diagnose(
             Kind.UNINITIALIZED_MEMORY,
             "The program reads memory that nothing wrote to: with zeros in it the script's own"
-            " check passes.",
+            " assertion passes.",
         )
     if facts["undefined_casts"]:
         cast = facts["undefined_casts"][0]

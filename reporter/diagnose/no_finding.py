@@ -21,7 +21,7 @@ from reporter.diagnose.eager_faults import (
     judge_script,
     may_be_torch,
 )
-from reporter.diagnose.eager_values import explain_check
+from reporter.diagnose.eager_values import explain_assertion
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from templates.wording import STATED_LIMIT
@@ -46,7 +46,7 @@ _IDLE = 1.0
 
 
 def did_script_fail(recording: Recording) -> bool:
-    """Whether the script itself ended badly, by its own check or otherwise."""
+    """Whether the script itself ended badly, by its own assertion or otherwise."""
     return recording.script.exit not in (0, None) and not recording.script.stopped
 
 
@@ -123,7 +123,7 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
             " torch function or of a compiled one that can be watched;"
             " `python -X faulthandler` tells where that is"
         )
-    explained = explain_check(recording)
+    explained = explain_assertion(recording)
     if explained is not None:
         return explained
     if calls == 0:
@@ -132,7 +132,7 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
         line = f"{rejected['exception']}: {rejected['first_line'].rstrip('.')}"
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
     if did_script_fail(recording) and raised is not None:
-        found = _judge_error_outside(recording, raised) or _judge_random_check(recording)
+        found = _judge_error_outside(recording, raised) or _judge_random_assertion(recording)
         if found is not None:
             return found
     if raised is not None and recording.further_runs.fails_uncompiled:
@@ -270,9 +270,9 @@ def _judge_error_outside(recording: Recording, raised: ScriptException) -> Diagn
     return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
 
 
-def _judge_random_check(recording: Recording) -> Diagnosis | None:
-    """The verdict on a script whose check fails though its calls agree from the same random state,
-    where they draw random numbers: two calls in turn draw others.
+def _judge_random_assertion(recording: Recording) -> Diagnosis | None:
+    """The verdict on a script whose assertion fails though its calls agree from the same random
+    state, where they draw random numbers: two calls in turn draw others.
     """
     for last in recording.last_calls:
         path = str(last.call_session.folder / f"drawn-{last.call}.pt")

@@ -95,13 +95,13 @@ class Environments:
         if again:
             self._known.pop(release, None)
         if release not in self._known:
-            found = self._at_hand(release) if release.python else self._find(release, again)
+            found = self._probe_at_hand(release) if release.python else self._find(release, again)
             self._known[release] = found
         if not release.python:
             _touch(self.root / release.folder_name / _MARKER)
         return self._known[release]
 
-    def _at_hand(self, release: Release) -> Environment:
+    def _probe_at_hand(self, release: Release) -> Environment:
         assert release.python is not None
         try:
             return _probe(release, Path(release.python))
@@ -133,10 +133,10 @@ class Environments:
             environment = _probe(release, python)
         except (OSError, UsageError) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise CannotJudgeError(_failure(release, _reason(error))) from None
+            raise CannotJudgeError(_render_failure(release, _read_reason(error))) from None
         except CannotJudgeError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise CannotJudgeError(_failure(release, str(error))) from None
+            raise CannotJudgeError(_render_failure(release, str(error))) from None
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -145,7 +145,7 @@ class Environments:
         ):
             shutil.rmtree(folder, ignore_errors=True)
             raise CannotJudgeError(
-                _failure(release, f"the index gave torch {environment.torch} instead")
+                _render_failure(release, f"the index gave torch {environment.torch} instead")
             )
         _write(folder / _MARKER, release, environment, folder)
         return environment
@@ -191,7 +191,7 @@ class Environments:
                 lock.acquire(timeout=_LOCK_LIMIT)
         except (OSError, Timeout) as error:
             raise CannotJudgeError(
-                f"the cache folder {self.root} cannot be used ({_reason(error)}); set"
+                f"the cache folder {self.root} cannot be used ({_read_reason(error)}); set"
                 f" {RELEASES_VARIABLE} to another folder"
             ) from None
         try:
@@ -209,7 +209,7 @@ class Environments:
 
     def measure_size(self) -> int:
         """Bytes of the whole folder on disk; a file with several links counts once."""
-        return _bytes(self.root)
+        return _count_bytes(self.root)
 
     def prune(self, cap: int | None, unfinished: bool = True) -> list[CachedEnvironment]:
         """Remove the longest unused environments until the folder is no larger than `cap` bytes
@@ -314,7 +314,7 @@ def _write(marker: Path, release: Release, environment: Environment, folder: Pat
     try:
         write_atomically(marker, json.dumps(data, indent=1))
     except OSError as error:
-        raise CannotJudgeError(_failure(release, _reason(error))) from None
+        raise CannotJudgeError(_render_failure(release, _read_reason(error))) from None
 
 
 def _describe(folder: Path) -> CachedEnvironment:
@@ -330,7 +330,7 @@ def _describe(folder: Path) -> CachedEnvironment:
             release=rest,
             torch="",
             python="",
-            size=_bytes(folder),
+            size=_count_bytes(folder),
             used=0.0,
             is_whole=False,
         )
@@ -341,13 +341,13 @@ def _describe(folder: Path) -> CachedEnvironment:
         release=release,
         torch=environment["torch"],
         python=environment["version"],
-        size=_bytes(folder),
+        size=_count_bytes(folder),
         used=used,
         is_whole=is_whole,
     )
 
 
-def _bytes(folder: Path) -> int:
+def _count_bytes(folder: Path) -> int:
     """Bytes on disk; a file that has several links in the folder counts once."""
     total, seen = 0, set()
     for root, _, names in os.walk(folder):
@@ -367,11 +367,11 @@ def _touch(path: Path) -> None:
             os.utime(path)
 
 
-def _failure(release: Release, why: str) -> str:
+def _render_failure(release: Release, why: str) -> str:
     return f"torch {release.label} cannot be installed: {why}"
 
 
-def _reason(error: BaseException) -> str:
+def _read_reason(error: BaseException) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return str(error).split(";")[0] or type(error).__name__

@@ -98,7 +98,7 @@ def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
         ) from None
     found: dict[Version, dict[tuple[int, int], str]] = {}
     for package in page.packages:
-        version, pythons = _wheel(package.filename)
+        version, pythons = _parse_wheel(package.filename)
         if version is None or not pythons or package.is_yanked:
             continue
         for python in pythons:
@@ -117,7 +117,7 @@ def _choose_best(version: str, urls: Mapping[tuple[int, int], str]) -> str:
 
 
 @functools.cache
-def _tags(python: tuple[int, int]) -> frozenset[str]:
+def _list_tags(python: tuple[int, int]) -> frozenset[str]:
     platforms = list(platform_tags())
     tags = chain(
         cpython_tags(python, platforms=platforms), compatible_tags(python, platforms=platforms)
@@ -125,14 +125,14 @@ def _tags(python: tuple[int, int]) -> frozenset[str]:
     return frozenset(str(tag) for tag in tags)
 
 
-def _wheel(filename: str) -> tuple[Version | None, set[tuple[int, int]]]:
+def _parse_wheel(filename: str) -> tuple[Version | None, set[tuple[int, int]]]:
     """The version in a wheel's name and the Pythons it works with on this machine."""
     try:
         _, version, _, tags = parse_wheel_filename(filename)
     except (InvalidWheelFilename, InvalidVersion):
         return None, set()
     names = {str(tag) for tag in tags}
-    pythons = {(3, minor) for minor in range(9, 16) if names & _tags((3, minor))}
+    pythons = {(3, minor) for minor in range(9, 16) if names & _list_tags((3, minor))}
     return version, pythons
 
 
@@ -142,7 +142,7 @@ def list_wheel_pythons(wheel: str) -> tuple[tuple[int, int], ...]:
     Raises:
         CannotJudgeError: it is not for this machine, or its name is no wheel's.
     """
-    _, pythons = _wheel(wheel.rsplit("/", 1)[-1].replace("%2B", "+"))
+    _, pythons = _parse_wheel(wheel.rsplit("/", 1)[-1].replace("%2B", "+"))
     if not pythons:
         raise CannotJudgeError("the wheel is not for this machine, or its name is no wheel's")
     return tuple(sorted(pythons))
@@ -184,7 +184,9 @@ def find(text: str, index: str | None, backend: str | None) -> Release:
         if not finals:
             raise CannotJudgeError(f"the index {index or find_default_index()} lists no release")
         return finals[-1].build_release(backend)
-    series = [offer for offer in finals if Version(offer.version).release[:2] == _series(text)]
+    series = [
+        offer for offer in finals if Version(offer.version).release[:2] == _parse_series(text)
+    ]
     if not series:
         raise UsageError(
             f"the index lists no torch {text} for this machine; `bugreport releases --offered`"
@@ -193,7 +195,7 @@ def find(text: str, index: str | None, backend: str | None) -> Release:
     return series[-1].build_release(backend)
 
 
-def _series(text: str) -> tuple[int, ...]:
+def _parse_series(text: str) -> tuple[int, ...]:
     return Version(text).release[:2]
 
 

@@ -100,7 +100,7 @@ class Installer:
         """The command that installs `release` with its backend exactly as it is."""
         what = [release.wheel or f"torch=={release.version}", choose_numpy(release.label)]
         if self.uv is None:
-            return self._pip(python, release, what)
+            return self._build_pip_command(python, release, what)
         command = [str(self.uv), "pip", "install", "--quiet", "--python", str(python)]
         if release.backend is not None:
             command += ["--torch-backend", release.backend]
@@ -111,7 +111,7 @@ class Installer:
             command += ["--prerelease", "allow"]  # a nightly needs nightlies of other packages
         return [*command, *what]
 
-    def _pip(self, python: Path, release: Release, what: list[str]) -> list[str]:
+    def _build_pip_command(self, python: Path, release: Release, what: list[str]) -> list[str]:
         command = [str(python), "-m", "pip", "install", "--quiet", "--no-input"]
         command.append("--disable-pip-version-check")
         if release.backend not in (None, "auto"):

@@ -46,7 +46,7 @@ def list_environments() -> EnvironmentListing:
     environments = Environments(find_cache_folder())
     found = environments.list_all()
     total = environments.measure_size()
-    lines = [_line(item) for item in found] or ["no environment is cached yet"]
+    lines = [_render_line(item) for item in found] or ["no environment is cached yet"]
     lines.append(f"{total / GIB:.1f} GiB in {environments.root}")
     rows = [item.to_json() for item in found]
     return EnvironmentListing(
@@ -54,7 +54,7 @@ def list_environments() -> EnvironmentListing:
     )
 
 
-def _line(item: CachedEnvironment) -> str:
+def _render_line(item: CachedEnvironment) -> str:
     if not item.is_whole:
         return (
             f"{item.name}: unfinished or broken, {item.size / GIB:.1f} GiB; it is made anew when it"

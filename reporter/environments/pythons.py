@@ -23,7 +23,7 @@ def find_pythons(uv: Path | None) -> dict[Minor, Path]:
     environments.
     """
     found: dict[Minor, Path] = {}
-    for version, path in (*_uv_knows(uv), *_pyenv_has(), *_on_path(), _describe_own()):
+    for version, path in (*_ask_uv(uv), *_list_pyenv(), *_search_path(), _describe_own()):
         if version is not None and path is not None:
             found.setdefault(version, path)
     return found
@@ -42,7 +42,7 @@ def choose(wanted: Sequence[Minor], uv: Path | None) -> str | None:
     return None
 
 
-def _uv_knows(uv: Path | None) -> list[tuple[Minor | None, Path | None]]:
+def _ask_uv(uv: Path | None) -> list[tuple[Minor | None, Path | None]]:
     if uv is None:
         return []
     command = [str(uv), "python", "list", "--only-installed", "--output-format", "json"]
@@ -70,7 +70,7 @@ def _is_pre(version: str) -> bool:
     return re.fullmatch(r"\d+(\.\d+)*", version) is None
 
 
-def _pyenv_has() -> list[tuple[Minor | None, Path | None]]:
+def _list_pyenv() -> list[tuple[Minor | None, Path | None]]:
     root = Path(os.environ.get("PYENV_ROOT") or "~/.pyenv").expanduser() / "versions"
     found: list[tuple[Minor | None, Path | None]] = []
     for folder in sorted(root.glob("3.*"), reverse=True):
@@ -81,7 +81,7 @@ def _pyenv_has() -> list[tuple[Minor | None, Path | None]]:
     return found
 
 
-def _on_path() -> list[tuple[Minor | None, Path | None]]:
+def _search_path() -> list[tuple[Minor | None, Path | None]]:
     found: list[tuple[Minor | None, Path | None]] = []
     for minor in range(9, 16):
         path = shutil.which(f"python3.{minor}")

@@ -54,7 +54,7 @@ class Release:
         """Where its environment lies in the cache: readable, and different for whatever differs."""
         subject = self.version or Path(self.wheel or "").name or "python"
         name = re.sub(r"[^\w.+-]", "_", subject)[:60]
-        differs = "\n".join([_state(self.wheel or ""), self.index or "", self.backend or ""])
+        differs = "\n".join([_read_state(self.wheel or ""), self.index or "", self.backend or ""])
         more = hashlib.sha256(differs.encode()).hexdigest()[:8] if differs.strip() else "default"
         return f"{name}-{more}"
 
@@ -73,7 +73,7 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
                 f"there is no wheel {text}; give its path, its URL, or a version such as 2.6.0"
             )
         location = text if is_url else str(Path(text).expanduser().resolve())
-        return Release(_wheel_version(location), wheel=location)
+        return Release(_read_wheel_version(location), wheel=location)
     if not _VERSION.fullmatch(text):
         raise UsageError(
             f"{text!r} is no torch release; give a version such as 2.6.0, `latest`, `nightly`, or a"
@@ -87,13 +87,13 @@ def build_interpreter_release(python: Path) -> Release:
     return Release(str(python), python=str(python))
 
 
-def _wheel_version(location: str) -> str:
+def _read_wheel_version(location: str) -> str:
     """`2.13.0+cpu` of torch-2.13.0+cpu-cp311-….whl; a URL may quote the plus sign."""
     parts = location.rsplit("/", 1)[-1].replace("%2B", "+").split("-")
     return parts[1] if len(parts) > 2 else parts[0]
 
 
-def _state(wheel: str) -> str:
+def _read_state(wheel: str) -> str:
     """A wheel and, of one on this disk, its state: a wheel that was built anew is another one."""
     try:
         found = os.stat(wheel)

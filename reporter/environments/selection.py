@@ -41,7 +41,7 @@ def select_releases(selection: Selection) -> tuple[Release, ...]:
             release = parse(text, selection.index, selection.backend)
         found.setdefault(release.label, release)
     for given in selection.python:
-        python = interpreter.find(replace(selection.usual, python=_path(given)))
+        python = interpreter.find(replace(selection.usual, python=_resolve_path(given)))
         found.setdefault(str(python), build_interpreter_release(python))
     if not found:
         python = interpreter.find(selection.usual)
@@ -59,6 +59,6 @@ def _look_up(word: str, selection: Selection) -> Release:
         return Release(word, problem=str(error))
 
 
-def _path(given: str) -> Path:
+def _resolve_path(given: str) -> Path:
     path = Path(given).expanduser()
     return path if len(path.parts) == 1 else path.absolute()

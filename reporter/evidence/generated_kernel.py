@@ -51,13 +51,13 @@ def read_kernels(folder: Path, graphs: Iterable[str]) -> tuple[GeneratedKernel, 
         except (OSError, SyntaxError, ValueError):
             continue
         for statement in tree.body:
-            kernel = _kernel(statement, graph)
+            kernel = _read_kernel(statement, graph)
             if kernel is not None:
                 found.setdefault(kernel.text, kernel)
     return tuple(found.values())
 
 
-def _kernel(statement: ast.stmt, graph: str) -> GeneratedKernel | None:
+def _read_kernel(statement: ast.stmt, graph: str) -> GeneratedKernel | None:
     """`name = async_compile.cpp(…, '''text''')` as a kernel."""
     if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
         return None
@@ -84,18 +84,18 @@ def choose_kernel_excerpt(
         return "inductor generated no kernel"
     quoted = [" ".join(code.split()) for code in _QUOTED.findall(error)]
     for kernel in found:
-        line = _line_of(kernel, quoted)
+        line = _find_line(kernel, quoted)
         if line is not None:
-            return _excerpt(kernel, line)
+            return _build_excerpt(kernel, line)
     if quoted:
         return "the lines that the C++ compiler refuses are in none of the kernels"
     candidates = [k for k in found if not gradient or "backward" in k.graph] or list(found)
     for word in suspects:
         blamed = [kernel for kernel in candidates if _runs(kernel, word)]
         if len(blamed) == 1:
-            return _excerpt(blamed[0])
+            return _build_excerpt(blamed[0])
     if len(candidates) == 1:
-        return _excerpt(candidates[0])
+        return _build_excerpt(candidates[0])
     return f"there are {len(candidates)} kernels, and nothing says which of them is wrong"
 
 
@@ -104,7 +104,7 @@ def _runs(kernel: GeneratedKernel, word: str) -> bool:
     return re.search(rf"_{re.escape(word)}_", kernel.name) is not None
 
 
-def _line_of(kernel: GeneratedKernel, quoted: Sequence[str]) -> int | None:
+def _find_line(kernel: GeneratedKernel, quoted: Sequence[str]) -> int | None:
     lines = [" ".join(line.split()) for line in kernel.text.splitlines()]
     for code in quoted:
         if len(code) > 8 and code in lines:
@@ -112,7 +112,7 @@ def _line_of(kernel: GeneratedKernel, quoted: Sequence[str]) -> int | None:
     return None
 
 
-def _excerpt(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
+def _build_excerpt(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
     """A kernel without its includes; of a long one the beginning, or what surrounds the line at
     fault.
     """
@@ -121,7 +121,7 @@ def _excerpt(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
     wanted = line - start if line is not None else None
     lines = lines[start:]
     if len(lines) > _LINES:
-        lines = _excerpt_around(lines, wanted)
+        lines = _cut_around(lines, wanted)
     return Excerpt(
         f"The kernel that inductor generates for the repro, `{kernel.name}`"
         + (", around the line that is refused" if line is not None else ""),
@@ -130,7 +130,7 @@ def _excerpt(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
     )
 
 
-def _excerpt_around(lines: list[str], wanted: int | None) -> list[str]:
+def _cut_around(lines: list[str], wanted: int | None) -> list[str]:
     if wanted is None:
         return [*lines[:_LINES], f"// … {len(lines) - _LINES} more lines"]
     head = lines[: min(6, wanted)]

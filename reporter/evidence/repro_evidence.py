@@ -55,7 +55,7 @@ class ReproEvidence:
     @property
     def vector_isa(self) -> str | None:
         """The instruction set that inductor vectorised for."""
-        facts: InductorFacts = self._facts("inductor")
+        facts: InductorFacts = self._find_facts("inductor")
         return facts.get("vector_isa") or None
 
     def list_fallbacks(self) -> Iterator[ReproEvidence]:
@@ -78,8 +78,8 @@ class ReproEvidence:
 
     def to_section(self) -> EvidenceSection:
         """The part of report.json: numbers and torch's own words."""
-        explained: ExplainFacts = self._facts("explain")
-        phases: PhaseFacts = self._facts("phases")
+        explained: ExplainFacts = self._find_facts("explain")
+        phases: PhaseFacts = self._find_facts("phases")
         return EvidenceSection(
             seconds=self.seconds,
             collectors=tuple(build_section(CollectorRow, item.to_row()) for item in self.collected),
@@ -97,7 +97,7 @@ class ReproEvidence:
             triton_kernels=self.generated or msgspec.UNSET,
         )
 
-    def _facts(self, name: str) -> Any:
+    def _find_facts(self, name: str) -> Any:
         """What this tool said; empty where it said nothing."""
         return next((item.facts for item in self.collected if item.name == name), {})
 
@@ -157,7 +157,7 @@ def collect_evidence(
             late = run.write_into(folder)
         found = folder / "found"
         collected = read_answer(_read(folder, late or "the process died", run.tools), found)
-        shown = late or _excerpt(found, failure)
+        shown = late or _choose_excerpt(found, failure)
         if keep is not None:
             _keep(found, keep)
         trace = rebuild_trace(found / "trace")
@@ -176,17 +176,17 @@ def _read(folder: Path, missing: str, tools: Sequence[str]) -> Mapping[str, Tool
     return answer["found"]
 
 
-def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
+def _choose_excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
     """What of the compiler's own output explains this failure: inductor's kernel, or the graph
     AOTAutograd made.
     """
     backward = failure.kind == Kind.WRONG_GRADIENT
     match failure.layer:
         case Layer.INDUCTOR:
-            found = read_kernels(folder, _graphs_of(folder))
+            found = read_kernels(folder, _list_graphs(folder))
             return choose_kernel_excerpt(found, failure.error, failure.suspects, backward)
         case Layer.AOT_AUTOGRAD | Layer.DECOMPOSITION if failure.kind not in CRASHES:
-            return _graph(folder / "logs" / "aot_graphs.log", backward)
+            return _read_graph(folder / "logs" / "aot_graphs.log", backward)
         case (
             Layer.AOT_AUTOGRAD
             | Layer.DECOMPOSITION
@@ -203,18 +203,18 @@ def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
     assert_never(failure.layer)
 
 
-def _graphs_of(folder: Path) -> list[str]:
+def _list_graphs(folder: Path) -> list[str]:
     """The folders below `folder` that inductor wrote its code for a graph to, in its order."""
 
-    def number(path: str) -> int:
+    def read_number(path: str) -> int:
         ending = path.rpartition(".")[2]
         return int(ending) if ending.isdigit() else 0
 
     found = (str(path.parent.relative_to(folder)) for path in folder.rglob("output_code.py"))
-    return sorted(found, key=number)
+    return sorted(found, key=read_number)
 
 
-def _graph(path: Path, backward: bool) -> Excerpt | str:
+def _read_graph(path: Path, backward: bool) -> Excerpt | str:
     """The last graph of the wanted direction in the log of AOTAutograd's graphs."""
     try:
         text = path.read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def rebuild_trace(folder: Path) -> str:
     written: list[str] = []
     size = 0
     for path in sorted(folder.glob("*.log")):
-        for record in _records(path.read_text(encoding="utf-8", errors="replace")):
+        for record in _list_records(path.read_text(encoding="utf-8", errors="replace")):
             size += len(record)
             if size > MOST:
                 return "".join(written)
@@ -63,7 +63,7 @@ def find_checksums(trace: str) -> tuple[str, ...]:
     return tuple(re.findall(r'"has_payload": "([0-9a-f]{32})"', trace))
 
 
-def _records(text: str) -> Iterator[str]:
+def _list_records(text: str) -> Iterator[str]:
     """Each record that may leave, with its payload."""
     own: set[int] = set()
     for part in re.split(r"^(?=[VIWEC]\d{4} )", text, flags=re.MULTILINE):
@@ -80,8 +80,8 @@ def _records(text: str) -> Iterator[str]:
             continue
         payload = "\n".join(line.removeprefix("\t") for line in rest.splitlines())
         if "has_payload" in record and payload:
-            is_version = _artifact_name(record) == "torch_version"
-            payload = _version(payload) if is_version else _strip_places(payload)
+            is_version = _read_artifact_name(record) == "torch_version"
+            payload = _rebuild_version(payload) if is_version else _strip_places(payload)
             kept["has_payload"] = hashlib.md5(payload.encode()).hexdigest()
             payload = "".join(f"\t{line}\n" for line in payload.split("\n"))
         else:
@@ -122,7 +122,7 @@ def _rebuild_record(record: Mapping[str, Any], own: set[int]) -> Json | None:
     return kept
 
 
-def _version(payload: str) -> str:
+def _rebuild_version(payload: str) -> str:
     """The version of torch that a trace begins with, of public values; 2.3 to 2.5 write a text."""
     try:
         told = json.loads(payload)
@@ -134,7 +134,7 @@ def _version(payload: str) -> str:
     return json.dumps({"pytorch_version": version, "commit": commit}, indent=0)
 
 
-def _artifact_name(record: Mapping[str, object]) -> str:
+def _read_artifact_name(record: Mapping[str, object]) -> str:
     """The name of an artifact; empty for another record."""
     artifact = record.get("artifact")
     return str(artifact.get("name")) if isinstance(artifact, dict) else ""

@@ -111,7 +111,7 @@ def _is_lent(part: Path) -> bool:
     return part.is_dir() and (len(part.name) == 2 or part.name == HEADERS)
 
 
-def _whole_files(warm: Path | None) -> list[Path]:
+def _list_whole_files(warm: Path | None) -> list[Path]:
     """The files of a cache that were whole when a warm-up ended, relative to it; none before
     that.
     """
@@ -126,7 +126,7 @@ def is_ready(warm: Path) -> bool:
     """Whether a warm-up has been through here, so that a fresh process is spared the checks of the
     toolchain.
     """
-    return any(len(path.parts[0]) == 2 for path in _whole_files(warm))
+    return any(len(path.parts[0]) == 2 for path in _list_whole_files(warm))
 
 
 def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
@@ -138,7 +138,7 @@ def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
     header of kernels as well, which torch of these releases would not have.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    for path in _whole_files(warm):
+    for path in _list_whole_files(warm):
         if warm is None or len(path.parts[0]) != 2:
             continue
         with contextlib.suppress(OSError):  # another run has condemned it, another file system
@@ -165,7 +165,7 @@ def lend_headers(temporary: Path, warm: Path | None) -> None:
 
 def link_headers(target: Path, warm: Path | None) -> None:
     """Link the precompiled headers of a warm-up's cache into a folder; none before it is whole."""
-    for path in _whole_files(warm):
+    for path in _list_whole_files(warm):
         if warm is not None and path.parts[0] == HEADERS and path.match("*.h*"):
             target.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(OSError):  # another file system: it is only slower then

@@ -130,7 +130,7 @@ def _fork(
     link_headers(folder / "cache" / HEADERS, warm)
     started = time.monotonic()
     code = preloaded.run(folder, request)
-    return _answer(folder / "out", code, started)
+    return _read_answer(folder / "out", code, started)
 
 
 def _run(
@@ -138,7 +138,7 @@ def _run(
 ) -> Answer:
     started = time.monotonic()
     code = run_process(command, folder / "run", env, timeout, folder / "out", said)
-    return _answer(folder / "out", code, started)
+    return _read_answer(folder / "out", code, started)
 
 
 def run_process(
@@ -185,7 +185,7 @@ def stop_all() -> None:
         kill_group(pid)
 
 
-def _answer(out: Path, code: int | None, started: float) -> Answer:
+def _read_answer(out: Path, code: int | None, started: float) -> Answer:
     """The answer of a process that ended with `code`, as `run_process` returns it."""
     texts = {
         "stdout": read_tail(out / "stdout"),

@@ -151,7 +151,7 @@ def find(options: InterpreterOptions) -> Path:
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = os.environ.get(variable)
         if folder:
-            python = _python_in(Path(folder))
+            python = _find_python(Path(folder))
             if python is None:
                 problem = f"the active environment {folder} ({variable}) has no Python interpreter"
                 raise UsageError(f"{problem}; {WAY_OUT}")
@@ -184,7 +184,7 @@ def probe_others(options: InterpreterOptions, here: InterpreterInfo) -> tuple[In
 
 def _find(path: Path, cwd: Path, way_out: str) -> Path:
     if path.is_dir():
-        python = _python_in(path)
+        python = _find_python(path)
         if python is None:
             raise UsageError(f"{path} is a folder without a Python interpreter; {way_out}")
         return python
@@ -197,7 +197,7 @@ def _find(path: Path, cwd: Path, way_out: str) -> Path:
     return Path(os.path.abspath(cwd / path))
 
 
-def _python_in(folder: Path) -> Path | None:
+def _find_python(folder: Path) -> Path | None:
     names = ("Scripts/python.exe", "python.exe") if os.name == "nt" else ("bin/python",)
     return next((path for name in names if (path := folder / name).exists()), None)
 
@@ -237,7 +237,7 @@ def _describe(python: Path, facts: Json, way_out: str) -> InterpreterInfo:
         raise UsageError(
             f"the torch of {python} cannot be imported ({reason}); repair it or {way_out}"
         )
-    if _release(facts["torch"]) < OLDEST_TORCH:
+    if _parse_release(facts["torch"]) < OLDEST_TORCH:
         name = f"torch {facts['torch']}" if facts["torch"] else "a torch without a version"
         raise UsageError(f"{python} has {name}, but torch.compile needs at least 2.0; {way_out}")
     return InterpreterInfo(
@@ -251,7 +251,7 @@ def _describe(python: Path, facts: Json, way_out: str) -> InterpreterInfo:
     )
 
 
-def _release(version: str) -> tuple[int, ...]:
+def _parse_release(version: str) -> tuple[int, ...]:
     """(2, 13) of "2.13.0+cpu" or "2.13.0a0+git1234"; (0, 0) of what is no version."""
     parts = version.split("+")[0].split(".")[:2]
     return tuple(int(part) for part in parts) if all(p.isdigit() for p in parts) else (0, 0)

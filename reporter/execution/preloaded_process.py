@@ -66,7 +66,7 @@ class PreloadedProcess:
             self._process = subprocess.Popen(
                 [
                     *(str(self._python), str(WORKER_MAIN), "preloaded"),
-                    *("--socket", str(self._socket())),
+                    *("--socket", str(self._build_socket_path())),
                     *(("--inductor",) if inductor else ()),
                 ],
                 cwd=self._folder.name,
@@ -93,11 +93,11 @@ class PreloadedProcess:
         with self._connect() as connection:
             connection.sendall(json.dumps(asked).encode() + b"\n")
             answers = connection.makefile("rb")
-            begun: ForkStarted = json.loads(_line(answers))
+            begun: ForkStarted = json.loads(_read_line(answers))
             pid = int(begun["pid"])
             connection.settimeout(request["timeout"])
             try:
-                ended: ForkStatus = json.loads(_line(answers))
+                ended: ForkStatus = json.loads(_read_line(answers))
             except TimeoutError:
                 kill_group(pid)
                 return None
@@ -122,13 +122,13 @@ class PreloadedProcess:
         if folder is not None:
             folder.cleanup()
 
-    def _socket(self) -> Path:
+    def _build_socket_path(self) -> Path:
         assert self._folder is not None
         return Path(self._folder.name) / "socket"
 
     def _connect(self) -> socket.socket:
         self.start()
-        process, place = self._process, self._socket()
+        process, place = self._process, self._build_socket_path()
         assert process is not None
         end = time.monotonic() + _START_LIMIT
         while not place.exists():
@@ -140,7 +140,7 @@ class PreloadedProcess:
         return connection
 
 
-def _line(answers: BinaryIO) -> bytes:
+def _read_line(answers: BinaryIO) -> bytes:
     """The line of the next message; OSError where the process has ended instead."""
     text = answers.readline()
     if not text:

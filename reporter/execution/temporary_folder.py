@@ -31,23 +31,23 @@ def use_own_temporary_folder() -> Iterator[None]:
     before = tempfile.tempdir
     with ExitStack() as stack:
         with suppress(OSError):
-            tempfile.tempdir = str(_short_folder(stack))
+            tempfile.tempdir = str(_make_short_folder(stack))
         try:
             yield
         finally:
             tempfile.tempdir = before
 
 
-def _short_folder(stack: ExitStack) -> Path:
+def _make_short_folder(stack: ExitStack) -> Path:
     """A locked folder, under a path that is short enough.
 
     Raises:
         OSError: there is no place where one can be made.
     """
-    folder = stack.enter_context(_locked_folder(Path(tempfile.gettempdir())))
+    folder = stack.enter_context(_make_locked_folder(Path(tempfile.gettempdir())))
     if len(os.fsencode(folder)) <= _LONGEST:
         return folder
-    alias = stack.enter_context(_locked_folder(Path("/tmp"))) / _ALIAS
+    alias = stack.enter_context(_make_locked_folder(Path("/tmp"))) / _ALIAS
     alias.symlink_to(folder)
     return alias
 
@@ -59,7 +59,7 @@ def find_shared_temporary_folder() -> Path:
 
 
 @contextmanager
-def _locked_folder(place: Path) -> Iterator[Path]:
+def _make_locked_folder(place: Path) -> Iterator[Path]:
     """A new folder in `place`, which goes at the end; abandoned ones go first.
 
     Raises:

@@ -97,7 +97,7 @@ class MeteredProgress:
 
     def collect_rows(self) -> dict[str, StageRow]:
         """What each stage has used so far, in the order in which they began."""
-        self._account()
+        self._charge_stage()
         return {
             name: StageRow(
                 wall=round(used.seconds, 2),
@@ -110,11 +110,11 @@ class MeteredProgress:
 
     def begin_stage(self, name: str, detail: str = "") -> None:
         """The stage before it has ended."""
-        self._account()
+        self._charge_stage()
         self._name = name
         self._progress.begin_stage(name, detail)
 
-    def _account(self) -> None:
+    def _charge_stage(self) -> None:
         """Puts what was used since the last time down to the stage that goes on."""
         now = self._read()
         kept = self._stages.get(self._name, StageUsage())

@@ -210,7 +210,7 @@ class WorkerPool:
                 return future
             if self._closing:
                 raise RuntimeError("the pool is closed")
-            known = self._answers.get(_question(text, overrides)) if self._remembers else None
+            known = self._answers.get(_write_question(text, overrides)) if self._remembers else None
             if known is not None:
                 future.set_result(known)
                 return future
@@ -218,7 +218,7 @@ class WorkerPool:
             job = _Job(self._next_id, text, limit, overrides or {}, future)
             self._next_id += 1
             self._queue.append(job)
-        future.add_done_callback(lambda done: self._on_done(done, job.id))
+        future.add_done_callback(lambda done: self._note_cancelled(done, job.id))
         self._wake()
         return future
 
@@ -234,7 +234,7 @@ class WorkerPool:
             os.close(self._wake_write)
             self._wake_write = -1
 
-    def _on_done(self, future: Future[Answer], number: int) -> None:
+    def _note_cancelled(self, future: Future[Answer], number: int) -> None:
         if future.cancelled():
             self._cancelled.append(number)
             self._wake()
@@ -269,7 +269,7 @@ class WorkerPool:
                 _resolve(job.future, problem)
 
     def _step(self) -> None:
-        for key, mask in self._selector.select(self._patience()):
+        for key, mask in self._selector.select(self._compute_patience()):
             if key.fd == self._wake_read:
                 os.read(self._wake_read, 4096)
             elif self._process is None:
@@ -287,7 +287,7 @@ class WorkerPool:
                 self._replace("it did not start in time")
         self._dispatch()
 
-    def _patience(self) -> float | None:
+    def _compute_patience(self) -> float | None:
         process = self._process
         if process is None:
             return None
@@ -309,7 +309,7 @@ class WorkerPool:
             return
         if self._process is None:
             self._start()
-        while self._process is not None and self._process.ready and self._room():
+        while self._process is not None and self._process.ready and self._has_room():
             with self._lock:
                 job = self._queue.popleft() if self._queue else None
             if job is None:
@@ -327,7 +327,7 @@ class WorkerPool:
                 }
             )
 
-    def _room(self) -> bool:
+    def _has_room(self) -> bool:
         """A candidate that was in flight at a worker's death runs alone."""
         with self._lock:
             alone = bool(self._queue) and self._queue[0].deaths > 0
@@ -430,7 +430,7 @@ class WorkerPool:
             self.first_seconds = answer.seconds
         if self._remembers and answer.outcome in _LASTING:
             with self._lock:
-                self._answers[_question(job.text, job.overrides)] = answer
+                self._answers[_write_question(job.text, job.overrides)] = answer
         _resolve(job.future, answer)
 
     def _replace(self, reason: str) -> None:
@@ -491,7 +491,7 @@ class WorkerPool:
         os.close(process.answers)
 
 
-def _question(text: str, overrides: Overrides | None) -> str:
+def _write_question(text: str, overrides: Overrides | None) -> str:
     """What tells one question from another: the bytes of the candidate, and what is overridden."""
     return json.dumps(overrides or {}, sort_keys=True) + text
 

@@ -56,7 +56,7 @@ def compile_kernels(
         return GeneratedKernelsSection(skipped=reason)
     return GeneratedKernelsSection(
         version=answer["triton"],
-        kernels=tuple(map(_row, launches)),
+        kernels=tuple(map(_build_row, launches)),
         unsupported=answer.get("unsupported") or {},
         interpreter=build_section(InterpretedSection, interpreted),
     )
@@ -69,7 +69,7 @@ def _interpret(python: Path, script: Path, budget: float) -> KernelsAnswer:
     return ask(python, spec, script.parent, budget)
 
 
-def _row(launch: KernelLaunch) -> GeneratedKernelRow:
+def _build_row(launch: KernelLaunch) -> GeneratedKernelRow:
     targets = launch["targets"]
     return build_section(
         GeneratedKernelRow,

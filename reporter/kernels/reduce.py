@@ -34,13 +34,13 @@ class KernelCandidate:
     @property
     def statements(self) -> int:
         """Statements in the bodies of all its functions."""
-        return len(list(_positions(ast.parse(self.text))))
+        return len(list(_list_positions(ast.parse(self.text))))
 
 
 def reduce_kernel(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """The kernel with as few statements and parameters as still fail; `kernel` itself must fail."""
 
-    def first(proposals: Sequence[list[int]]) -> int | None:
+    def find_first(proposals: Sequence[list[int]]) -> int | None:
         for start in range(0, len(proposals), _BATCH):
             batch = [_keep_only(kernel, keep) for keep in proposals[start : start + _BATCH]]
             answers = attempt(batch)
@@ -48,11 +48,11 @@ def reduce_kernel(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
                 return start + answers.index(True)
         return None
 
-    small = _keep_only(kernel, minimise_list(list(range(kernel.statements)), first))
-    small = _plain_launch(_without_copies(_hoist(small, attempt), attempt), attempt)
+    small = _keep_only(kernel, minimise_list(list(range(kernel.statements)), find_first))
+    small = _simplify_launch(_without_copies(_hoist(small, attempt), attempt), attempt)
     kernel = small  # what was replaced leaves statements that nothing reads
-    small = _keep_only(small, minimise_list(list(range(small.statements)), first))
-    return _plain_numbers(_without_parameters(small, attempt), attempt)
+    small = _keep_only(small, minimise_list(list(range(small.statements)), find_first))
+    return _simplify_numbers(_without_parameters(small, attempt), attempt)
 
 
 def _hoist(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
@@ -62,7 +62,7 @@ def _hoist(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     them counts.
     """
     for _ in range(_SWEEPS):
-        edits = _edits(ast.parse(kernel.text))
+        edits = _list_edits(ast.parse(kernel.text))
         holds: list[_Edit] = []
         for start in range(0, len(edits), _BATCH):
             batch = edits[start : start + _BATCH]
@@ -95,7 +95,9 @@ def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         target, value = copies[done].targets[0], copies[done].value
         assert isinstance(target, ast.Name) and isinstance(value, ast.Name)
         number = next(
-            index for index, (block, at) in enumerate(_positions(tree)) if block[at] is copies[done]
+            index
+            for index, (block, at) in enumerate(_list_positions(tree))
+            if block[at] is copies[done]
         )
         renamed = replace(
             kernel, text=ast.unparse(_VariableRenaming(target.id, value.id).visit(tree))
@@ -129,7 +131,7 @@ class _Edit:
     keyword: bool = False
 
 
-def _expressions(tree: ast.AST) -> list[ast.expr]:
+def _list_expressions(tree: ast.AST) -> list[ast.expr]:
     """The expressions within the functions of a module, each before its parts; annotations and
     decorators aside.
     """
@@ -148,7 +150,7 @@ def _expressions(tree: ast.AST) -> list[ast.expr]:
     return found
 
 
-def _parts(node: ast.expr) -> list[ast.expr]:
+def _list_parts(node: ast.expr) -> list[ast.expr]:
     """What an operation works on, each of which could stand in its place."""
     if isinstance(node, ast.Call):
         is_method = isinstance(node.func, ast.Attribute) and not ast.unparse(node.func).startswith(
@@ -165,12 +167,12 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     return []
 
 
-def _edits(tree: ast.AST) -> list[_Edit]:
+def _list_edits(tree: ast.AST) -> list[_Edit]:
     return [
         edit
-        for position, node in enumerate(_expressions(tree))
+        for position, node in enumerate(_list_expressions(tree))
         for edit in (
-            *(_Edit(position, part) for part in range(len(_parts(node)))),
+            *(_Edit(position, part) for part in range(len(_list_parts(node)))),
             *(
                 _Edit(position, number, keyword=True)
                 for number in range(len(getattr(node, "keywords", ())))
@@ -184,7 +186,7 @@ def _edit(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
     earlier counts.
     """
     tree = ast.parse(kernel.text)
-    expressions = _expressions(tree)
+    expressions = _list_expressions(tree)
     taken: set[int] = set()
     swap: dict[int, ast.expr] = {}
     for edit in sorted(edits, key=lambda item: (item.position, item.part)):
@@ -195,7 +197,7 @@ def _edit(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
         if edit.keyword and isinstance(node, ast.Call):
             del node.keywords[edit.part]
         else:
-            swap[id(node)] = _parts(node)[edit.part]
+            swap[id(node)] = _list_parts(node)[edit.part]
     changed = _Substitution(swap).visit(tree)
     return replace(kernel, text=ast.unparse(ast.fix_missing_locations(changed)))
 
@@ -214,16 +216,16 @@ class _Substitution(ast.NodeTransformer):
         return visited
 
 
-def _positions(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
+def _list_positions(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
     """Each statement inside a function, as the list that holds it and its index, outer ones
     first.
     """
-    for _, _, block in _blocks(tree):
+    for _, _, block in _list_blocks(tree):
         for index in range(len(block)):
             yield block, index
 
 
-def _blocks(tree: ast.AST) -> Iterator[tuple[ast.AST, str, list[ast.stmt]]]:
+def _list_blocks(tree: ast.AST) -> Iterator[tuple[ast.AST, str, list[ast.stmt]]]:
     """Each list of statements inside a function, with its node and the name that it has there."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module):
@@ -239,10 +241,10 @@ def _keep_only(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
     wanted = set(keep)
     gone = {
         id(block[index])
-        for number, (block, index) in enumerate(_positions(tree))
+        for number, (block, index) in enumerate(_list_positions(tree))
         if number not in wanted
     }
-    for node, name, block in _blocks(tree):
+    for node, name, block in _list_blocks(tree):
         left = [item for item in block if id(item) not in gone]
         setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
     return replace(
@@ -258,19 +260,19 @@ def _drop_unused(tree: ast.Module, name: str) -> ast.Module:
             for node in ast.walk(tree)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         }
-        left = [item for item in tree.body if _defines(item) in used | {name}]
+        left = [item for item in tree.body if _read_defined_name(item) in used | {name}]
         if len(left) == len(tree.body):
             return tree
         tree.body = left
 
 
-def _defines(item: ast.stmt) -> str:
+def _read_defined_name(item: ast.stmt) -> str:
     if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
         return item.targets[0].id
     return getattr(item, "name", "")
 
 
-def _plain_launch(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
+def _simplify_launch(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """A launch without options and without alignment, as far as it still fails."""
     for name in ("options", "aligned"):
         launch: KernelLaunch = {**kernel.launch}
@@ -284,11 +286,11 @@ def _plain_launch(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     return kernel
 
 
-def _plain_numbers(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
+def _simplify_numbers(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """With ones for the numbers in the text, and small powers of two for constants: all of them at
     once, else one by one.
     """
-    count = len(_numbers(ast.parse(kernel.text)))
+    count = len(_list_numbers(ast.parse(kernel.text)))
     if not count and not kernel.launch["constexprs"]:
         return kernel
     everywhere = _with_constants(_with_ones(kernel, range(count)), 16)
@@ -305,7 +307,7 @@ def _plain_numbers(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     return kernel
 
 
-def _numbers(tree: ast.AST) -> list[ast.Constant]:
+def _list_numbers(tree: ast.AST) -> list[ast.Constant]:
     """The numbers of a text that say something, in its order."""
     return [
         node
@@ -318,7 +320,7 @@ def _numbers(tree: ast.AST) -> list[ast.Constant]:
 
 def _with_ones(kernel: KernelCandidate, positions: Sequence[int]) -> KernelCandidate:
     tree = ast.parse(kernel.text)
-    found = _numbers(tree)
+    found = _list_numbers(tree)
     for position in positions:
         found[position].value = 1.0 if isinstance(found[position].value, float) else 1
     return replace(kernel, text=ast.unparse(tree))

@@ -106,7 +106,7 @@ def build_kernel_report(
             explanation=_EXPLANATIONS[verdict.kind],
             reproduced=(1, 1) if verdict.is_bug else (0, 0),
         ),
-        tuple(_ladder(interpreted, compiled, verdict)),
+        tuple(_build_ladder(interpreted, compiled, verdict)),
         info.torch,
         info.version,
         answer.get("target") or "none",
@@ -117,7 +117,7 @@ def build_kernel_report(
     )
 
 
-def _ladder(
+def _build_ladder(
     interpreted: KernelsAnswer, compiled: KernelsAnswer, verdict: KernelVerdict
 ) -> list[RungRow]:
     """A rung for the interpreter and one for each target, of the kernel that the verdict is about
@@ -152,10 +152,10 @@ def check_kernel_report(
     Raises:
         LeakError, UsageError: as `build_outgoing` does.
     """
-    own, left = _terms(to.issue.keep_source, script, finished)
+    own, left = _collect_terms(to.issue.keep_source, script, finished)
     versions = collect(to.info.path)
     environment = versions.environment.to_json()
-    words = _strings(finished.compiled.get("vocabulary"))
+    words = _as_strings(finished.compiled.get("vocabulary"))
     terms = own.join(find_terms(to.cwd, environment, versions.withheld, words))
     form = choose_form(to.issue, Layer.TRITON)
     texts = finished.texts
@@ -163,12 +163,12 @@ def check_kernel_report(
         finished.report,
         labels=form.allow(("bug",)),
         sizes_left=tuple(left),
-        fingerprint=_fingerprint(finished.report).to_section(),
+        fingerprint=_compute_fingerprint(finished.report).to_section(),
         timing=to.used.timing or None,
         not_measured=to.used.not_measured or None,
         issue=make_issue(to, form, texts.repro, versions.environment, texts.log),
     )
-    internals = _strings(finished.compiled.get("internals"))
+    internals = _as_strings(finished.compiled.get("internals"))
     revisions = (environment.get("git"), to.info.torch_git)
     return build_outgoing(
         to,
@@ -180,11 +180,13 @@ def check_kernel_report(
     )
 
 
-def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Terms, list[float]]:
+def _collect_terms(
+    is_public: bool, script: str, finished: FinishedKernel
+) -> tuple[Terms, list[float]]:
     """What the report is searched for, and the numbers of the private script that its repro still
     needs.
     """
-    public = frozenset(_strings(finished.compiled.get("vocabulary")))
+    public = frozenset(_as_strings(finished.compiled.get("vocabulary")))
     if is_public:
         return collect_private_terms({}, public), []
     terms = collect_private_terms({script: finished.source}, public)
@@ -199,11 +201,11 @@ def _terms(is_public: bool, script: str, finished: FinishedKernel) -> tuple[Term
     return terms.without_numbers(left), left
 
 
-def _strings(value: object) -> tuple[str, ...]:
+def _as_strings(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, (list, tuple)) else ()
 
 
-def _fingerprint(report: Report) -> Fingerprint:
+def _compute_fingerprint(report: Report) -> Fingerprint:
     """By what the compiler says and where; a failure without words is like no other."""
     verdict, triton = report.verdict, report.triton
     words = normalise_message(verdict.message or "")

@@ -52,7 +52,7 @@ def judge(interpreted: KernelsAnswer, compiled: KernelsAnswer, source: str) -> K
                 f" {item['message']}."
             )
             return KernelVerdict(Kind.INVALID_PROGRAM, False, text, row, item)
-        return KernelVerdict(_KINDS[item["outcome"]], True, _failure(row, item), row, item)
+        return KernelVerdict(_KINDS[item["outcome"]], True, _describe_failure(row, item), row, item)
     refused = next(
         ((row, item) for row, item in answers if item["outcome"] == KernelOutcome.REFUSED), None
     )
@@ -72,10 +72,10 @@ def judge(interpreted: KernelsAnswer, compiled: KernelsAnswer, source: str) -> K
             " nothing can be said about it."
         )
         return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
-    return _values(interpreted, [item["target"] for _, item in answers])
+    return _judge_values(interpreted, [item["target"] for _, item in answers])
 
 
-def _failure(row: KernelLaunch, item: TargetAnswer) -> str:
+def _describe_failure(row: KernelLaunch, item: TargetAnswer) -> str:
     fine = [other["target"] for other in row["targets"] if other["outcome"] == KernelOutcome.OK]
     if item["outcome"] == KernelOutcome.DIED:
         how = f"dies with {item['signal']}" + (f": {item['message']}" if item["message"] else "")
@@ -86,7 +86,7 @@ def _failure(row: KernelLaunch, item: TargetAnswer) -> str:
     return f"Compiling the kernel for {item['target']} {how}{location}{rest}."
 
 
-def _values(interpreted: KernelsAnswer, targets: list[str]) -> KernelVerdict:
+def _judge_values(interpreted: KernelsAnswer, targets: list[str]) -> KernelVerdict:
     where = f"compiles for {', '.join(dict.fromkeys(targets))}" if targets else "was not compiled"
     ending = interpreted.get("ending")
     if ending is None:

@@ -25,18 +25,18 @@ _EDGES = re.compile(r"\b(nan|inf|finfo)\b|[\"'](?:nan|-?inf)[\"']")
 _INDEX_MAKERS = ("argmax", "argmin", "argsort", "sort", "topk", "max", "min", "kthvalue", "mode")
 
 
-def _parses(subject: LintSubject) -> Iterator[Hit]:
+def _check_python(subject: LintSubject) -> Iterator[Hit]:
     if subject.repro is not None and subject.tree is None:
         yield subject.name, None, "it is not Python"
 
 
-def _lines(subject: LintSubject) -> Iterator[Hit]:
+def _check_lines(subject: LintSubject) -> Iterator[Hit]:
     count = count_lines(subject.repro or "")
     if count >= LINES:
         yield subject.name, None, f"it has {count} lines"
 
 
-def _statements(subject: LintSubject) -> Iterator[Hit]:
+def _check_statements(subject: LintSubject) -> Iterator[Hit]:
     info = subject.report.repro if subject.report is not None else None
     if info is not None:
         count = info.statements
@@ -59,10 +59,10 @@ def _operates(node: ast.AST) -> bool:
 _DERIVATIVES = frozenset(("gradcheck", "gradgradcheck"))
 
 
-def _asserts(subject: LintSubject) -> Iterator[Hit]:
+def _check_asserts(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
-    calls = {_last_name(node.func) for node in subject.walk() if isinstance(node, ast.Call)}
+    calls = {_read_last_name(node.func) for node in subject.walk() if isinstance(node, ast.Call)}
     compares = bool(calls & set(_COMPARING))
     if subject.kind in SILENT or (subject.kind is None and compares):
         told = bool(calls & {"assert_close", "assertRaises", *_DERIVATIVES}) or any(
@@ -76,7 +76,7 @@ def _asserts(subject: LintSubject) -> Iterator[Hit]:
             yield subject.name, None, "it asserts nothing"
 
 
-def _ends(subject: LintSubject) -> Iterator[Hit]:
+def _check_main_guard(subject: LintSubject) -> Iterator[Hit]:
     if _has_main(subject) and subject.kind and "__main__" not in (subject.repro or ""):
         yield subject.name, None, "there is no main guard"
 
@@ -86,20 +86,20 @@ def _has_main(subject: LintSubject) -> bool:
     return any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in subject.walk())
 
 
-def _tolerances(subject: LintSubject) -> Iterator[Hit]:
+def _check_tolerances(subject: LintSubject) -> Iterator[Hit]:
     for node in subject.walk():
-        if isinstance(node, ast.Call) and _last_name(node.func) in _COMPARING:
+        if isinstance(node, ast.Call) and _read_last_name(node.func) in _COMPARING:
             for keyword in node.keywords:
                 if keyword.arg in ("rtol", "atol", "tol"):
                     yield subject.name, node.lineno, f"it compares with its own {keyword.arg}"
 
 
-def _referee(subject: LintSubject) -> Iterator[Hit]:
+def _check_referee(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES or subject.tree is None:
         return
-    if _whole_numbers(subject) or _shares_memory(subject) or _gives_python_values(subject):
+    if _has_whole_numbers(subject) or _shares_memory(subject) or _gives_python_values(subject):
         return
-    calls = {_last_name(node.func) for node in subject.walk() if isinstance(node, ast.Call)}
+    calls = {_read_last_name(node.func) for node in subject.walk() if isinstance(node, ast.Call)}
     if calls & _DERIVATIVES:
         return  # finite differences say it
     judged = any(
@@ -118,7 +118,7 @@ def _gives_python_values(subject: LintSubject) -> bool:
     return signature.endswith(Property.PYTHON_VALUE)
 
 
-def _whole_numbers(subject: LintSubject) -> bool:
+def _has_whole_numbers(subject: LintSubject) -> bool:
     """Whether the program starts from whole numbers alone, of which float64 knows nothing better;
     layers have weights.
     """
@@ -164,13 +164,13 @@ def _makes_whole(call: ast.Call) -> bool:
     return dtype.removeprefix("torch.").startswith(("int", "uint", "bool"))
 
 
-def _seeds(subject: LintSubject) -> Iterator[Hit]:
+def _check_seeds(subject: LintSubject) -> Iterator[Hit]:
     text = subject.repro or ""
     if subject.tree is not None and draws_random_numbers(text) and "manual_seed(" not in text:
         yield subject.name, None, "it draws random numbers and sets no seed"
 
 
-def _fallback(subject: LintSubject) -> Iterator[Hit]:
+def _check_fallback(subject: LintSubject) -> Iterator[Hit]:
     text = subject.repro or ""
     if subject.kind not in WRONG_VALUES or "fallback_random" in text or _NOT_LOWERED.search(text):
         return
@@ -179,7 +179,7 @@ def _fallback(subject: LintSubject) -> Iterator[Hit]:
             yield subject.name, function.lineno, "the program draws random numbers of its own"
 
 
-def _edges(subject: LintSubject) -> Iterator[Hit]:
+def _check_edges(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES:
         return
     for statement in subject.find_inputs():
@@ -187,7 +187,7 @@ def _edges(subject: LintSubject) -> Iterator[Hit]:
             yield subject.name, statement.lineno, f"an input is an edge case ({found.group()})"
 
 
-def _indices(subject: LintSubject) -> Iterator[Hit]:
+def _check_indices(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in WRONG_VALUES:
         return
     for function in subject.find_functions():
@@ -204,7 +204,7 @@ def _indices(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _gives_indices(call: ast.Call) -> bool:
-    name = _last_name(call.func)
+    name = _read_last_name(call.func)
     if name in (
         "max",
         "min",
@@ -218,57 +218,67 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
-def _last_name(node: ast.expr) -> str:
+def _read_last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 RULES = (
-    Rule("python", "The repro is Python.", "mend it", _parses),
-    Rule("lines", f"A repro has under {LINES} lines.", "reduce it (create, not anonymize)", _lines),
+    Rule("python", "The repro is Python.", "mend it", _check_python),
+    Rule(
+        "lines",
+        f"A repro has under {LINES} lines.",
+        "reduce it (create, not anonymize)",
+        _check_lines,
+    ),
     Rule(
         "statements",
         f"Minimising stops at about {STATEMENTS} statements.",
         "reduce it (create, not anonymize)",
-        _statements,
+        _check_statements,
         "advice",
     ),
     Rule(
         "assert",
         "A repro of a wrong result asserts.",
         "end it in an assert that prints the numbers",
-        _asserts,
+        _check_asserts,
     ),
-    Rule("main-guard", "A repro runs when it is started.", "call main() under a main guard", _ends),
+    Rule(
+        "main-guard",
+        "A repro runs when it is started.",
+        "call main() under a main guard",
+        _check_main_guard,
+    ),
     Rule(
         "tolerances",
         "Wrong results are judged by the default tolerances.",
         "leave the tolerance out",
-        _tolerances,
+        _check_tolerances,
     ),
     Rule(
         "fp64-referee",
         "Compiled must be farther from float64 than eager is.",
         "compare with same(…, fp64_ref=…)",
-        _referee,
+        _check_referee,
     ),
-    Rule("seeds", "What is random is seeded.", "call torch.manual_seed(0) first", _seeds),
+    Rule("seeds", "What is random is seeded.", "call torch.manual_seed(0) first", _check_seeds),
     Rule(
         "fallback-random",
         "Both runs draw the same random numbers.",
         "set torch._inductor.config.fallback_random = True",
-        _fallback,
+        _check_fallback,
     ),
     Rule(
         "edge-inputs",
         "Inputs of a wrong-result report are ordinary numbers.",
         "use inputs away from NaN, Inf and the largest numbers",
-        _edges,
+        _check_edges,
     ),
     Rule(
         "indices",
         "Indices of max, min, sort and topk are not compared, since they may tie.",
         "return the values alone, or inputs without ties",
-        _indices,
+        _check_indices,
         "advice",
     ),
 )

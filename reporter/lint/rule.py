@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from reporter.lint.subject import LintSubject
 
-#: What a check yields: where (a file), which line of it (None: no particular one), and what was
+#: What a rule yields: where (a file), which line of it (None: no particular one), and what was
 #: found there.
 Hit: TypeAlias = "tuple[str, int | None, str]"
 Weight = Literal["error", "advice"]

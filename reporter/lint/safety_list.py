@@ -169,7 +169,7 @@ def find_unsafe_statements(tree: ast.Module, text: str) -> tuple[UnsafeStatement
 
 def _find_in(node: ast.AST, names: dict[str, str], text: str) -> Iterator[UnsafeStatement]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        for module in _modules_of(node):
+        for module in _list_modules(node):
             kind = _MODULES.get(module.partition(".")[0])
             if kind:
                 yield _build_statement(
@@ -182,15 +182,15 @@ def _find_in(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Unsafe
     elif isinstance(node, ast.Attribute):
         if node.attr in _REACHES:
             yield UnsafeStatement("eval", node.lineno, node.attr)
-        part = _dotted_name(node, names)
+        part = _read_dotted_name(node, names)
         if part in _PARTS:
             yield _build_statement(_PARTS[part], node.lineno, part, part, told=False)
-    elif isinstance(node, ast.Subscript) and _dotted_name(node.value, names) == "os.environ":
-        yield from _find_in_variable(_string(node.slice), node.lineno)
+    elif isinstance(node, ast.Subscript) and _read_dotted_name(node.value, names) == "os.environ":
+        yield from _find_in_variable(_read_string(node.slice), node.lineno)
 
 
 def _find_in_call(node: ast.Call, names: dict[str, str]) -> Iterator[UnsafeStatement]:
-    called = _dotted_name(node.func, names)
+    called = _read_dotted_name(node.func, names)
     root, _, last = called.partition(".")[0], *called.rpartition(".")[1:]
     part = next((part for part in _PARTS if called.startswith(part)), None)
     if called in _CALLS:
@@ -201,7 +201,7 @@ def _find_in_call(node: ast.Call, names: dict[str, str]) -> Iterator[UnsafeState
         yield _build_statement(_PARTS[part], node.lineno, called, part)
     elif "." in called and root in _MODULES and _MODULES[root] != "process":
         yield _build_statement(_MODULES[root], node.lineno, called, root)
-    first = _string(node.args[0]) if node.args else None
+    first = _read_string(node.args[0]) if node.args else None
     if called in _OPENS or last in _ENDS_OF_FILES:
         private = first is None or ".." in first or _PRIVATE.search(first) is not None
         what = f"{last}({first!r})" if first is not None else last
@@ -260,13 +260,13 @@ def _import_names(tree: ast.Module) -> dict[str, str]:
     return names
 
 
-def _modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+def _list_modules(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [node.module] if node.module and not node.level else []
 
 
-def _dotted_name(node: ast.expr, names: dict[str, str]) -> str:
+def _read_dotted_name(node: ast.expr, names: dict[str, str]) -> str:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -274,9 +274,9 @@ def _dotted_name(node: ast.expr, names: dict[str, str]) -> str:
     if isinstance(node, ast.Name):
         parts.append(names.get(node.id, node.id))
     elif isinstance(node, ast.Call):
-        parts.append(_dotted_name(node.func, names) + "()")
+        parts.append(_read_dotted_name(node.func, names) + "()")
     return ".".join(reversed(parts))
 
 
-def _string(node: ast.expr) -> str | None:
+def _read_string(node: ast.expr) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -17,7 +17,7 @@ from reporter.lint.subject import LintSubject
 _NUMPY_SCALAR = re.compile(r"bool_?|u?int\d+|float\d+|longdouble|complex\d+")
 
 
-def _safety(subject: LintSubject) -> Iterator[Hit]:
+def _check_safety(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
     for statement in find_unsafe_statements(subject.tree, subject.repro or ""):
@@ -25,9 +25,9 @@ def _safety(subject: LintSubject) -> Iterator[Hit]:
         yield subject.name, statement.line, f"the safety list has {what}"
 
 
-def _dependencies(subject: LintSubject) -> Iterator[Hit]:
+def _check_dependencies(subject: LintSubject) -> Iterator[Hit]:
     for node in subject.walk():
-        for module in _import_names(node):
+        for module in _list_import_names(node):
             top = module.split(".")[0]
             known = top in ("torch", "triton") or top in sys.stdlib_module_names
             if not known and not (top == "numpy" and _needs_scalars_alone(subject)):
@@ -46,7 +46,7 @@ def _needs_scalars_alone(subject: LintSubject) -> bool:
     return bool(used) and all(_NUMPY_SCALAR.fullmatch(name) for name in used)
 
 
-def _import_names(node: ast.AST) -> Iterator[str]:
+def _list_import_names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (name.name for name in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module:
@@ -59,12 +59,12 @@ RULES = (
         "Nothing of the safety list: network, shell, eval, pickles, files, encoded text, installs,"
         " other processes.",
         "leave it out; a repro needs none of it",
-        _safety,
+        _check_safety,
     ),
     Rule(
         "dependencies",
         "A repro needs torch and nothing else, but for scalars of NumPy.",
         "replace it by a few lines of torch",
-        _dependencies,
+        _check_dependencies,
     ),
 )

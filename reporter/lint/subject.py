@@ -92,18 +92,18 @@ def read(path: Path, form: IssueForm | None = None) -> LintSubject:
         UsageError: it is none of them.
     """
     if path.is_dir():
-        return _folder(path, form)
-    text = _text(path)
+        return _read_folder(path, form)
+    text = _read_text(path)
     if path.suffix == ".py":
-        return LintSubject(form or _pytorch(), repro=text, name=path.name)
+        return LintSubject(form or _load_pytorch_form(), repro=text, name=path.name)
     if path.suffix in (".md", ".markdown", ".txt"):
         title, _, body = text.partition("\n")
         if title.startswith("#") or not title.strip():  # a body without its title line
             return LintSubject(
-                form or _pytorch(), None, text, find_python_block(text), name=path.name
+                form or _load_pytorch_form(), None, text, find_python_block(text), name=path.name
             )
         return LintSubject(
-            form or _pytorch(),
+            form or _load_pytorch_form(),
             title,
             body.removeprefix("\n"),
             find_python_block(body),
@@ -114,11 +114,11 @@ def read(path: Path, form: IssueForm | None = None) -> LintSubject:
     )
 
 
-def _folder(path: Path, form: IssueForm | None) -> LintSubject:
+def _read_folder(path: Path, form: IssueForm | None) -> LintSubject:
     if not (path / ISSUE).is_file():
         raise UsageError(f"{path} has no issue.md, so it is not a report folder; name one")
     try:
-        document = json.loads(_text(path / REPORT))
+        document = json.loads(_read_text(path / REPORT))
     except ValueError:
         raise UsageError(f"{path / REPORT} is not JSON; create the report anew") from None
     report = read_report(document, str(path))
@@ -128,18 +128,18 @@ def _folder(path: Path, form: IssueForm | None) -> LintSubject:
     test = path / TEST
     return collect_texts(
         form,
-        _text(path / ISSUE),
-        _text(path / REPRO),
-        _text(test) if test.exists() else "",
+        _read_text(path / ISSUE),
+        _read_text(path / REPRO),
+        _read_text(test) if test.exists() else "",
         report,
     )
 
 
-def _pytorch() -> IssueForm:
+def _load_pytorch_form() -> IssueForm:
     return forms.load("pytorch")
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

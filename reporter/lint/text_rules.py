@@ -17,13 +17,13 @@ _MARKER = "<!-- bugreport-key: "
 _DISCLOSED = "written by the tool bugreport"
 
 
-def _title(subject: LintSubject) -> Iterator[Hit]:
+def _check_title(subject: LintSubject) -> Iterator[Hit]:
     title = subject.title
     if title is not None and not 10 <= len(title) <= _TITLE_LIMIT:
         yield ISSUE, 1, f"the title has {len(title)} characters"
 
 
-def _headings(subject: LintSubject) -> Iterator[Hit]:
+def _check_headings(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is None or not subject.form.headings:
         return
     found = list_headings(subject.body)
@@ -31,7 +31,7 @@ def _headings(subject: LintSubject) -> Iterator[Hit]:
         yield ISSUE, None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
 
 
-def _length(subject: LintSubject) -> Iterator[Hit]:
+def _check_length(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and len(subject.body) > subject.form.limit:
         yield (
             ISSUE,
@@ -40,12 +40,12 @@ def _length(subject: LintSubject) -> Iterator[Hit]:
         )
 
 
-def _fence(subject: LintSubject) -> Iterator[Hit]:
+def _check_fence(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and (opened := find_open_fence(subject.body)):
         yield ISSUE, None, f"a code block is opened by {opened} and never closed"
 
 
-def _repro_inside(subject: LintSubject) -> Iterator[Hit]:
+def _check_repro_inside(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is None:
         return
     if subject.repro is None:
@@ -54,24 +54,24 @@ def _repro_inside(subject: LintSubject) -> Iterator[Hit]:
         yield ISSUE, None, "the repro in the issue is not the text of repro.py"
 
 
-def _marker(subject: LintSubject) -> Iterator[Hit]:
+def _check_marker(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _MARKER not in subject.body:
         yield ISSUE, None, "there is no marker that finds the issue again"
 
 
-def _disclosure(subject: LintSubject) -> Iterator[Hit]:
+def _check_disclosure(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _DISCLOSED not in " ".join(subject.body.split()):
         yield ISSUE, None, "nothing says that a tool wrote this"
 
 
-def _human_words(subject: LintSubject) -> Iterator[Hit]:
+def _check_human_words(subject: LintSubject) -> Iterator[Hit]:
     if subject.report is None:
         return
     if subject.report.issue is None or not subject.report.issue.human_words:
         yield ISSUE, None, "no person has added words of their own"
 
 
-def _labels(subject: LintSubject) -> Iterator[Hit]:
+def _check_labels(subject: LintSubject) -> Iterator[Hit]:
     for label in subject.report.labels if subject.report is not None else ():
         if subject.form.forbids(label):
             yield REPORT, None, f"the label {label!r} is for the maintainers to give"
@@ -98,46 +98,51 @@ def _find_hidden(subject: LintSubject) -> Iterator[Hit]:
 
 
 RULES = (
-    Rule("title", "A title says what happens, on one line.", "write a title of one line", _title),
+    Rule(
+        "title",
+        "A title says what happens, on one line.",
+        "write a title of one line",
+        _check_title,
+    ),
     Rule(
         "headings",
         "The body has the sections of the project's form, and no others.",
         "render it with the form of that project (--template)",
-        _headings,
+        _check_headings,
     ),
     Rule(
         "length",
         "The body fits into the tracker's limit.",
         "shorten the log, never the repro",
-        _length,
+        _check_length,
     ),
-    Rule("open-fence", "Every code block is closed.", "close it", _fence),
+    Rule("open-fence", "Every code block is closed.", "close it", _check_fence),
     Rule(
         "repro-inside",
         "The program in the issue is the one that was verified.",
         "paste repro.py as it is",
-        _repro_inside,
+        _check_repro_inside,
     ),
     Rule(
         "marker",
         "A hidden marker lets a second attempt find the first.",
         "keep the last line of the body",
-        _marker,
+        _check_marker,
     ),
     Rule(
         "disclosure",
         "Generated prose is disclosed.",
         "keep the sentence that names the tool",
-        _disclosure,
+        _check_disclosure,
     ),
     Rule(
         "human-words",
         "A person adds words of their own before it is filed.",
         "add a sentence with --summary, or when `file` asks",
-        _human_words,
+        _check_human_words,
         "advice",
     ),
-    Rule("labels", "Priorities are not asked for.", "leave the label out", _labels),
+    Rule("labels", "Priorities are not asked for.", "leave the label out", _check_labels),
     Rule(
         "runs",
         "The repro was run at least three times, and showed the failure.",

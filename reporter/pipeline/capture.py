@@ -25,7 +25,7 @@ from reporter.diagnose.explanation import write_command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
 from reporter.execution.usage import MeteredProgress
 from reporter.pipeline.diagnose import DiagnosedRun
-from reporter.pipeline.repro_check import build_check
+from reporter.pipeline.repro_assertion import build_assertion
 from reporter.pipeline.run import Goal
 from reporter.recording import questions
 from reporter.recording.call_session import refuse_lost
@@ -136,10 +136,10 @@ def _add_model(options: Options, found: DiagnosedRun, captured: CapturedCall) ->
     if finding is None:
         return captured
     traced = traced_model.collect(finding.call_session, options.timeout, options.allow_values)
-    captured = replace(captured, material=replace(captured.material, whole=traced))
+    captured = replace(captured, material=replace_section(captured.material, whole=traced))
     source = source_model.collect(finding.call_session, captured, options.timeout)
     whole: WholeModel = {**traced, "source": source}
-    return replace(captured, material=replace(captured.material, whole=whole))
+    return replace(captured, material=replace_section(captured.material, whole=whole))
 
 
 def _gather_material(
@@ -172,10 +172,10 @@ def _gather_material(
     _check_allowed(allowed, tensors.get("tensors", {}))
     captures = tuple(capture_graphs(diagnosis, options.timeout / 2, allowed))
     words = frozenset(answer.get("vocabulary", ()))
-    check = build_check(diagnosis, answer.get("environment"), words, options.seed)
+    assertion = build_assertion(diagnosis, answer.get("environment"), words, options.seed)
     script = str(entry.script) if entry.script is not None else None
     return ProgramMaterial(
-        check,
+        assertion,
         captures,
         gathered.get("gathered"),
         sources,

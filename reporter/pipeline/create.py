@@ -67,25 +67,25 @@ def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunRe
         if nothing is not None:
             return RunResult(nothing, NO_BUG, ())
         with open_run(options, output, as_whole) as run:
-            result = _first_result(run, seen)
+            result = _find_first_result(run, seen)
             for line in usage.render_usage(run.progress.collect_rows()) if options.verbose else ():
                 run.progress.note(line)
             return result
 
 
-def _first_result(run: Run, seen: AttachedSession | None) -> RunResult:
+def _find_first_result(run: Run, seen: AttachedSession | None) -> RunResult:
     """The result for the first kind of program that has something to say."""
     if TritonProgram.fits(run):
         found = go_through_stages(TritonProgram(run), run)
         if found is not None:
             return found
     with TorchProgram(run, seen) as program:
-        result = _resumable(program, run)
+        result = _run_resumable(program, run)
         assert result is not None
         return result
 
 
-def _resumable(program: TorchProgram, run: Run) -> RunResult | None:
+def _run_resumable(program: TorchProgram, run: Run) -> RunResult | None:
     """All stages; whoever interrupts them is told how to go on."""
     try:
         return go_through_stages(program, run)

@@ -8,7 +8,7 @@ from functools import partial
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED
 from reporter.diagnose.details.diagnosis_details import DetailLimits, DiagnosisDetails, gather
-from reporter.diagnose.details.self_check import checks_itself
+from reporter.diagnose.details.own_assertions import checks_itself
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
 from reporter.diagnose.no_finding import did_script_fail

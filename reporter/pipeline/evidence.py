@@ -64,13 +64,15 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
             progress.begin_stage("evidence", "the call once more, with torch's own tools")
             wanted: EvidenceOptions = {"function": function} if function else {}
             return EvidenceResult(
-                collect_call_evidence(_call_session(recording), folder, options.timeout, wanted)
+                collect_call_evidence(
+                    _choose_call_session(recording), folder, options.timeout, wanted
+                )
             )
         finally:
             recording.close()
 
 
-def _call_session(recording: Recording) -> CallSession:
+def _choose_call_session(recording: Recording) -> CallSession:
     """The failing call, else the last one that was watched."""
     if recording.findings:
         return recording.findings[0].call_session

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from anonymizer.graph.values import MOST_VALUES
 from collectors.captured import Property
 from reporter.core.candidate import Candidate
@@ -131,7 +131,7 @@ class FirstCandidateSearch:
         """Whether the fault of a piece does not reach the outputs of the whole: then it goes to the
         other findings, and from here on its operators are left to eager.
         """
-        if not self._may_be_unreached(piece.check):
+        if not self._may_be_unreached(piece.assertion):
             return False
         operators = find_unreached(self.ask, piece, whole)
         if not operators:
@@ -143,35 +143,37 @@ class FirstCandidateSearch:
     def _list_ways(self) -> Iterator[Callable[[], Candidate | None]]:
         """Ways to a first candidate, likeliest and cheapest first."""
 
-        def graphs() -> Candidate | None:
+        def find_in_graphs() -> Candidate | None:
             return self._find_slice() or self.ask.find_first(self._build_graph_candidates())
 
-        def sources() -> Candidate | None:
+        def find_in_source() -> Candidate | None:
             return self._find_alone(self._rewrite_source())
 
         if self.captured.material.whole is not None:
             yield lambda: self.ask.find_first(
-                traced_model.build_candidates(self.captured, self._write_check())
+                traced_model.build_candidates(self.captured, self._write_assertion())
             )
             return
         yield from (
-            (sources, graphs) if self.captured.verdict.layer == Layer.DYNAMO else (graphs, sources)
+            (find_in_source, find_in_graphs)
+            if self.captured.verdict.layer == Layer.DYNAMO
+            else (find_in_graphs, find_in_source)
         )
         yield self._find_with_own_numbers
         yield self._find_script
 
     def _find_slice(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
-        check = self._write_check()
-        if check.property == Property.SIDE_EFFECT:
+        assertion = self._write_assertion()
+        if assertion.property == Property.SIDE_EFFECT:
             return None
-        if self._comes_early(check):
+        if self._comes_early(assertion):
             self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
         ways = [
             each
             for captured, way in self.captured.material.captures
             for each in initial_candidates.list_slices(
-                captured, way, check, self.captured.verdict.layer
+                captured, way, assertion, self.captured.verdict.layer
             )
         ]
         wholes = [make(graph) for graph, make in ways]
@@ -196,56 +198,58 @@ class FirstCandidateSearch:
             [make(graph)]
         )
 
-    def _may_be_unreached(self, check: ReproCheck) -> bool:
+    def _may_be_unreached(self, assertion: ReproAssertion) -> bool:
         """Whether eager could take over single operators: for wrong values that Inductor makes."""
-        is_ours = not self.contrasts and self.backend is None and check.compiler == Compiler.COMPILE
+        is_ours = (
+            not self.contrasts and self.backend is None and assertion.compiler == Compiler.COMPILE
+        )
         return (
             is_ours
-            and check.kind in WRONG_OUTPUTS
+            and assertion.kind in WRONG_OUTPUTS
             and self.captured.verdict.layer in INDUCTOR_LAYERS
         )
 
-    def _comes_early(self, check: ReproCheck) -> bool:
+    def _comes_early(self, assertion: ReproAssertion) -> bool:
         """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
         of the user's own, some have to pass.
         """
         ours = not self.contrasts and self.backend is None
-        return ours and early_end.comes_early(self.captured.verdict.failure, check)
+        return ours and early_end.comes_early(self.captured.verdict.failure, assertion)
 
     def _end_early(self, seed: Candidate) -> None:
         """From here on candidates end where the C++ compiler starts, if the seed shows the failure
         before.
         """
-        if not self.ask.overrides and self._comes_early(seed.check):
+        if not self.ask.overrides and self._comes_early(seed.assertion):
             with self.ask.override(early_end.ENDS_AT_COMPILER):
                 is_shown = self.ask.holds(seed)
             if is_shown:
                 self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
 
-    def _write_check(self) -> ReproCheck:
-        """The recorded check; a backend of the user's own comes along as rewritten code."""
-        check = self.captured.material.check
-        assert check is not None
+    def _write_assertion(self) -> ReproAssertion:
+        """The recorded assertion; a backend of the user's own comes along as rewritten code."""
+        assertion = self.captured.material.assertion
+        assert assertion is not None
         if self.backend is None:
-            return check
+            return assertion
         backend = source_candidates.write_backend(self.backend)
         return replace(
-            check,
-            arguments=(("backend", "custom_backend"), *check.arguments),
-            prelude="\n\n\n".join(part for part in (check.prelude, backend) if part),
+            assertion,
+            arguments=(("backend", "custom_backend"), *assertion.arguments),
+            prelude="\n\n\n".join(part for part in (assertion.prelude, backend) if part),
         )
 
     def _build_graph_candidates(self) -> Iterator[Candidate]:
-        check = self._write_check()
-        if check.property == Property.SIDE_EFFECT:
+        assertion = self._write_assertion()
+        if assertion.property == Property.SIDE_EFFECT:
             return  # a graph holds tensors alone
         ways = [
             initial_candidates.build_graph_candidates(
-                graph, way, check, self.captured.verdict.layer
+                graph, way, assertion, self.captured.verdict.layer
             )
             for graph, way in self.captured.material.captures
         ]
-        if check.kind != Kind.CRASH:
+        if assertion.kind != Kind.CRASH:
             yield from itertools.chain(*ways)
             return
         # values seldom decide on a crash: each way once before any way with other values
@@ -260,8 +264,8 @@ class FirstCandidateSearch:
     def _build_source_candidates(
         self, content: source_candidates.RewrittenProgram
     ) -> Iterator[Candidate]:
-        check = self._write_check()
-        for shown, asked in source_candidates.make_judgeable(content, check):
+        assertion = self._write_assertion()
+        for shown, asked in source_candidates.make_judgeable(content, assertion):
             yield from initial_candidates.build_source_candidates(
                 shown, asked, self.captured.verdict.layer
             )
@@ -287,9 +291,11 @@ class FirstCandidateSearch:
         content = source_candidates.rewrite_script(self.captured, say=self.unwritten.append)
         if content is None:
             return None
-        check = replace(self._write_check(), contexts=(), double=False)
+        assertion = replace(self._write_assertion(), contexts=(), double=False)
         found = self._find_alone(
-            initial_candidates.build_source_candidates(content, check, self.captured.verdict.layer)
+            initial_candidates.build_source_candidates(
+                content, assertion, self.captured.verdict.layer
+            )
         )
         if found is not None:
             self.say(
@@ -304,7 +310,7 @@ class FirstCandidateSearch:
         """
 
         def passes_alone(candidate: Candidate) -> bool:
-            if not candidate.check.compares_sides():
+            if not candidate.assertion.compares_sides():
                 return True
             control = self.pool.submit(candidate.render(), overrides=WITHOUT_COMPILER)
             return control.result().outcome == CandidateOutcome.PASSES

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from anonymizer.graph.repro import DERIVATIVES, ReproCheck
+from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import count_lines, format_program
@@ -73,17 +73,19 @@ class Measurement:
         What `extras` leaves out, as there is no time for it, is empty.
         """
         verified = self.verified
-        check = verified.reduced.candidate.check
+        assertion = verified.reduced.candidate.assertion
         # the harness judges each row with float64, which a plain comparison does not
         harness = verified.program.harness
-        rows = self._ablate(extras, harness, check)
-        lower = find_lower_layer(rows, self.wanted) if check.compiler == Compiler.COMPILE else None
+        rows = self._ablate(extras, harness, assertion)
+        lower = (
+            find_lower_layer(rows, self.wanted) if assertion.compiler == Compiler.COMPILE else None
+        )
         if lower is not None:
             self._move_to(lower)
-        summary = write_public_summary(self.captured, verified.cold.answers, check.compiler)
+        summary = write_public_summary(self.captured, verified.cold.answers, assertion.compiler)
         # each of them waits for its own last answer most of the time, so they go on side by side
         extras.enter_stage("details", "culprit, neighbours, regression test and pictures")
-        culprit = extras.begin("culprit", lambda: self._find_culprit(harness, check), None)
+        culprit = extras.begin("culprit", lambda: self._find_culprit(harness, assertion), None)
         near = self._begin_neighbours(extras)
         shown = extras.begin(
             "test and pictures", lambda: self._measure_test_and_pictures(summary), None
@@ -101,14 +103,14 @@ class Measurement:
         )
 
     def _ablate(
-        self, extras: OptionalMeasurements, harness: str, check: ReproCheck
+        self, extras: OptionalMeasurements, harness: str, assertion: ReproAssertion
     ) -> tuple[RungRow, ...]:
         """The repro under other backends, modes and settings."""
         nothing: tuple[RungRow, ...] = ()
         return extras.measure(
             "ablation",
             f"seen in {self.verified.cold.hits} of {FRESH_PROCESSES}",
-            lambda: tuple(run_ablation(self.pool, harness, check, self.wanted)),
+            lambda: tuple(run_ablation(self.pool, harness, assertion, self.wanted)),
             nothing,
         )
 
@@ -182,7 +184,7 @@ class Measurement:
         """Whether other programs are tried; of what hangs each would take the whole limit, and
         finite differences mean nothing in other dtypes.
         """
-        if self.verified.reduced.candidate.check.backward in DERIVATIVES:
+        if self.verified.reduced.candidate.assertion.backward in DERIVATIVES:
             return False
         is_hang = self.captured.verdict.kind == Kind.HANG
         is_whole = self.captured.material.whole is not None
@@ -190,10 +192,10 @@ class Measurement:
 
     def _find_eager_error(self) -> str | None:
         """What eager mode says of a program that it rejects: class and first line."""
-        body, check = self.verified.program.parts
-        if check.kind != Kind.ACCEPTS_INVALID and not check.eager_raises:
+        body, assertion = self.verified.program.parts
+        if assertion.kind != Kind.ACCEPTS_INVALID and not assertion.eager_raises:
             return None
-        plain = replace(check, kind=Kind.CRASH, compiler=Compiler.EAGER, eager_raises=False)
+        plain = replace(assertion, kind=Kind.CRASH, compiler=Compiler.EAGER, eager_raises=False)
         failure = self.pool.submit(render_harness(body, plain)).result().failure
         return f"{failure['exception']}: {failure['first_line']}" if failure else None
 
@@ -202,14 +204,14 @@ class Measurement:
         share = _SHARE_OF_NEIGHBOURS * self.budget.elapsed
         return self.budget.limit(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
 
-    def _find_culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
+    def _find_culprit(self, text: str, assertion: ReproAssertion) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
         itself.
         """
         layer = self.wanted.layer
-        if layer is None or layer not in LAYERS or check.compiler != Compiler.COMPILE:
+        if layer is None or layer not in LAYERS or assertion.compiler != Compiler.COMPILE:
             return None
-        mode = dict(check.arguments).get("mode", "").strip("'\"") or None
+        mode = dict(assertion.arguments).get("mode", "").strip("'\"") or None
         found, workaround = find_with_workaround(
             make_pool_experiment(self.pool, text, self.wanted, self.captured.verdict.failure),
             SuspectedBug(layer, self.wanted.kind, self.captured.device, mode),

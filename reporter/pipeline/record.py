@@ -88,7 +88,7 @@ def record(script: WatchedScript) -> Recording:
     if _may_lack_torch(recording):
         interpreter.probe(script.python)  # says so
     if untrusted is not None:
-        untrusted(_account(recording))
+        untrusted(_build_account(recording))
     if recording.unsupported == "CUDA":
         progress.note(CUDA_NOTE)
         recording.close()
@@ -149,7 +149,7 @@ def blame(script: WatchedScript, recording: Recording, excused: Diagnosis) -> Di
     return excused
 
 
-def _account(recording: Recording) -> ProgramAccount:
+def _build_account(recording: Recording) -> ProgramAccount:
     """How a stranger's program ended, as its supervisor saw it and as it says itself."""
     raised = recording.script.exception
     return ProgramAccount(
@@ -198,16 +198,16 @@ class WatchedScript:
     def run(self, watching: WatchOptions) -> Recording:
         """Runs it; what it prints is seen."""
         echo, note = self.audience.echo, self.audience.progress.note
-        return RecordingSession(self._program(), watching, echo, note).run()
+        return RecordingSession(self._build_program(), watching, echo, note).run()
 
     def run_again(self, watching: WatchOptions, **variables: str) -> Recording:
         """Runs it once more, with further environment variables; what it prints has been printed by
         the first run.
         """
-        program = self._program(**variables)
+        program = self._build_program(**variables)
         return RecordingSession(program, watching, talk=self.audience.progress.note).run()
 
-    def _program(self, **variables: str) -> WatchedProgram:
+    def _build_program(self, **variables: str) -> WatchedProgram:
         entry = self.entry
         return WatchedProgram(
             self.python,
@@ -277,8 +277,8 @@ class _FurtherRuns:
         which that call is watched.
         """
         self.script.audience.progress.note(
-            "the script's own check fails, and no compiled call differs: once more, each operator"
-            " against float64, and derivatives against finite differences"
+            "the script's own assertion fails, and no compiled call differs: once more, each"
+            " operator against float64, and derivatives against finite differences"
         )
         watch = OperatorWatch(self.script.folder, measured=True)
         self._run(watch).close()

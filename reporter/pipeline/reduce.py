@@ -100,8 +100,8 @@ class ProgramSearch:
         notes: SearchNotes,
     ) -> None:
         captured = origin.call
-        check = captured.material.check
-        assert captured.verdict.signature is not None and check is not None
+        assertion = captured.material.assertion
+        assert captured.verdict.signature is not None and assertion is not None
         self.origin = origin
         self.captured = captured
         self.workers = workers
@@ -109,7 +109,7 @@ class ProgramSearch:
         self.progress = notes.progress
         self.as_whole = captured.material.whole is not None
         shows = make_matcher(captured.verdict.signature)
-        self.others = OtherFailures(captured.verdict.signature, check.list_seeds())
+        self.others = OtherFailures(captured.verdict.signature, assertion.list_seeds())
         self.size = ""
         refusals = Refusals(workers.contrasts, shows)
         #: (candidates settled, tensor operations, lines), each time the program got smaller

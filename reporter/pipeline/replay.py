@@ -67,7 +67,7 @@ def replay(report: Path, options: Options) -> ReplayResult:
         UsageError: there is no recording of a failure, or the interpreter cannot be used.
     """
     captured = CapturedCall.load(report / PRIVATE / RECORDING)
-    if captured.verdict.signature is None or captured.material.check is None:
+    if captured.verdict.signature is None or captured.material.assertion is None:
         raise UsageError(
             f"{report} holds a recording without a failure; there is nothing to replay"
         )
@@ -77,7 +77,7 @@ def replay(report: Path, options: Options) -> ReplayResult:
     folder.mkdir(mode=0o700, exist_ok=True)
     rows: list[Json] = []
     interesting = make_matcher(captured.verdict.signature)
-    for number, text in enumerate(islice(_programs(captured), _MOST)):
+    for number, text in enumerate(islice(_list_programs(captured), _MOST)):
         path = folder / f"program{number}.py"
         write_private(path, text)
         answer = run_cold(python, text, options.timeout, describe=True)
@@ -103,28 +103,30 @@ def replay(report: Path, options: Options) -> ReplayResult:
     return ReplayResult(tuple(rows))
 
 
-def _programs(captured: CapturedCall) -> Iterator[str]:
+def _list_programs(captured: CapturedCall) -> Iterator[str]:
     """Whole captured graphs, then the rewritten source, as formatted texts; what has no public form
     is passed over.
     """
-    for candidate in _candidates(captured):
+    for candidate in _list_candidates(captured):
         try:
             yield format_program(candidate.render())
         except NotPublicError:
             continue
 
 
-def _candidates(captured: CapturedCall) -> Iterator[Candidate]:
-    assert captured.material.check is not None
+def _list_candidates(captured: CapturedCall) -> Iterator[Candidate]:
+    assert captured.material.assertion is not None
     for graph, way in captured.material.captures:
         if "unsupported" not in graph:
             yield from initial_candidates.build_graph_candidates(
-                graph, way, captured.material.check, captured.verdict.layer
+                graph, way, captured.material.assertion, captured.verdict.layer
             )
     content = source_candidates.rewrite_program(captured, say=lambda _: None)
-    for shown, check in (
-        source_candidates.make_judgeable(content, captured.material.check)
+    for shown, assertion in (
+        source_candidates.make_judgeable(content, captured.material.assertion)
         if content is not None
         else ()
     ):
-        yield from initial_candidates.build_source_candidates(shown, check, captured.verdict.layer)
+        yield from initial_candidates.build_source_candidates(
+            shown, assertion, captured.verdict.layer
+        )

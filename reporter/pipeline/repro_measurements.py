@@ -66,13 +66,13 @@ def measure(repro: FinishedRepro, timeout: float, seconds: float, jobs: int) -> 
     }
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
         looking = threads.submit(repro.workers.fresh.look, repro.program.harness, limit, wanted)
-        test, shown = _test(repro, timeout)
+        test, shown = _choose_test(repro, timeout)
         lines = looking.result()
     numbers, cells = gather_lines(lines)
     return Measurements(test, shown, numbers, cells)
 
 
-def _test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
+def _choose_test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
     """The first of the possible tests that does here and elsewhere what the repro does; the last
     one if none does.
     """
@@ -95,10 +95,10 @@ def _test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:
     return test, shown
 
 
-def _point(line: MeasurementLine) -> Json:
+def _build_point(line: MeasurementLine) -> Json:
     if line.get("begun"):  # stands if nothing follows: the process ended in it
         return {"error": "no end"}
-    return {key: _finite(line.get(key)) for key in ("eager", "compiled", "reference", "error")}
+    return {key: _make_finite(line.get(key)) for key in ("eager", "compiled", "reference", "error")}
 
 
 def gather_lines(
@@ -121,14 +121,16 @@ def gather_lines(
         elif "graph_breaks" in line:
             found["graph_breaks"] = line["graph_breaks"]
         elif isinstance(graph := line.get("graph"), int):
-            points.setdefault(graph, {})[line["position"]] = _point(line)
+            points.setdefault(graph, {})[line["position"]] = _build_point(line)
         elif graph is not None:
             graphs[graph["graph"]] = graph
     if graphs:
         found["graphs"] = len(graphs)
     measured = [index for index in points if points[index]]
     if measured:
-        chosen = next((i for i in measured if any(map(_parts, points[i].values()))), measured[-1])
+        chosen = next(
+            (i for i in measured if any(map(_has_parted, points[i].values()))), measured[-1]
+        )
         nodes = graphs[chosen]["nodes"]
         rows = [
             {"position": at, "operator": nodes[at]["operator"], **points[chosen][at]}
@@ -138,7 +140,7 @@ def gather_lines(
     return build_section(PictureSection, found), cells
 
 
-def _parts(point: Mapping[str, Any]) -> bool:
+def _has_parted(point: Mapping[str, Any]) -> bool:
     """Whether eager and compiled are no longer alike after an operation."""
     eager, compiled = point.get("eager"), point.get("compiled")
     if point.get("error"):
@@ -146,7 +148,7 @@ def _parts(point: Mapping[str, Any]) -> bool:
     return eager is not None and compiled is not None and compiled > 10 * eager + 1e-12
 
 
-def _finite(value: Any) -> Any:
+def _make_finite(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.4g}") if math.isfinite(value) else None
     return value

@@ -141,10 +141,10 @@ def refuse_other_seed(options: WorkOptions, resumed: CapturedCall | None) -> Non
     Raises:
         UsageError: it is asked for another.
     """
-    check = resumed.material.check if resumed is not None else None
-    if check is not None and options.seed not in (0, check.seed):
+    assertion = resumed.material.assertion if resumed is not None else None
+    if assertion is not None and options.seed not in (0, assertion.seed):
         raise UsageError(
-            f"--seed is not that of the interrupted run ({check.seed}); give the same again, or"
+            f"--seed is not that of the interrupted run ({assertion.seed}); give the same again, or"
             " start anew without --resume"
         )
 

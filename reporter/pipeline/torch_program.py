@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
@@ -152,7 +152,7 @@ class TorchProgram:
         if not is_kept:
             found.recording.close()
         self.workers.prepare_for(call.device)
-        if found.doubtful and call.material.check is not None:
+        if found.doubtful and call.material.assertion is not None:
             call = look_at_blocks(call, self.workers.pool, self.run.progress)
         if call.is_bug and self.run.goal.output is not None:
             call = self._save_recording(call)
@@ -171,14 +171,14 @@ class TorchProgram:
         call = rename_exception(call)
         subject = f"{call.surroundings.python} torch {self.run.interpreters.own.torch}"
         subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
-        if call.material.check is None:
+        if call.material.assertion is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
         assert self.run.goal.output is not None
         journal = Journal(self.run.goal.output / PRIVATE / JOURNAL, subject)
         self._open.enter_context(journal)
-        self.workers.fresh.prepare(_compiles_with_inductor(call.material.check))
+        self.workers.fresh.prepare(_compiles_with_inductor(call.material.assertion))
         origin = replace(captured, call=call)
         smaller = EarlyAnswer(self.run.goal.output / PRIVATE, self.run.progress).write_candidate
         notes = SearchNotes(self.run.progress, journal, smaller)
@@ -334,9 +334,9 @@ class TorchProgram:
         )
 
 
-def _compiles_with_inductor(check: ReproCheck) -> bool:
-    backend = dict(check.arguments).get("backend", repr(Backend.INDUCTOR.value))
-    return check.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
+def _compiles_with_inductor(assertion: ReproAssertion) -> bool:
+    backend = dict(assertion.arguments).get("backend", repr(Backend.INDUCTOR.value))
+    return assertion.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
 
 
 def _make_private_folder(output: Path) -> Path:

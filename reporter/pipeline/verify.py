@@ -120,7 +120,7 @@ class Verification:
         limit = compute_process_limit(self.captured, self.workers, self.budget)
         if not make_matcher(self.wanted)(self.fresh.run_again(text, limit)):
             return False
-        if not candidate.check.compares_sides():
+        if not candidate.assertion.compares_sides():
             return True
         return self.fresh.run_control(text, limit).outcome == CandidateOutcome.PASSES
 
@@ -144,9 +144,11 @@ class Verification:
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
         program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)
         if found is not None:
-            cold = self._fresh(found.text)
+            cold = self._judge_fresh(found.text)
         if cold.hits < FRESH_PROCESSES:  # the harness may show it more surely
-            judged = self._fresh(program.harness, reduced.candidate.check.compares_sides())
+            judged = self._judge_fresh(
+                program.harness, reduced.candidate.assertion.compares_sides()
+            )
             if found is None or judged.hits > cold.hits:
                 program, cold = replace(program, text=program.harness), judged
         # a failure that comes and goes has to stay away there as often as it was looked for here
@@ -159,18 +161,18 @@ class Verification:
         )
         return VerifiedRepro(reduced, program, cold, differs_from, needed, self._watched.get(text))
 
-    def _fresh(self, text: str, is_compared: bool = False) -> ColdRuns:
+    def _judge_fresh(self, text: str, is_compared: bool = False) -> ColdRuns:
         """What fresh processes showed of a text; no hit where its control run does not pass.
 
         With `is_compared` also of one that says by itself where eager mode fails: state that both
         sides share can make eager differ from eager.
         """
-        answers, control = self._cold(text, is_compared)
+        answers, control = self._run_fresh(text, is_compared)
         if control is not None and control.outcome != CandidateOutcome.PASSES:
             return ColdRuns(answers, 0)
         return ColdRuns(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
 
-    def _cold(self, text: str, is_compared: bool) -> tuple[tuple[Answer, ...], Answer | None]:
+    def _run_fresh(self, text: str, is_compared: bool) -> tuple[tuple[Answer, ...], Answer | None]:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
         text that needs one.
         """

@@ -48,10 +48,10 @@ def deanonymize(report: Path, source: str | None) -> Translation:
         ) from None
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} cannot be read ({type(error).__name__})") from None
-    return Translation(names.restore(_text(source)))
+    return Translation(names.restore(_read_text(source)))
 
 
-def _text(source: str | None) -> str:
+def _read_text(source: str | None) -> str:
     if source in (None, "-"):
         return sys.stdin.read()
     try:

@@ -137,7 +137,7 @@ def check_outgoing(
             + (ISSUE, PAGE, REPORT, REPRO, TEST, TRACE)
         ),
         prose="\n".join(
-            (collect_own_text(), *(rule.text for rule in RULES), *_words_of_report(), *internals)
+            (collect_own_text(), *(rule.text for rule in RULES), *_list_report_words(), *internals)
         ),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot
@@ -152,7 +152,7 @@ def check_outgoing(
 
 
 @functools.lru_cache(maxsize=1)
-def _words_of_report() -> frozenset[str]:
+def _list_report_words() -> frozenset[str]:
     """The keys of report.json, what a violation of the lint weighs, and what the pictures are drawn
     with.
     """

@@ -31,10 +31,12 @@ def collect_terms(
         captured.surroundings.withheld,
         (*captured.surroundings.collect_public_words(), *captured.surroundings.internals),
     )
-    return around.join(_of_program(options, captured, built))
+    return around.join(_collect_program_terms(options, captured, built))
 
 
-def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro) -> Terms:
+def _collect_program_terms(
+    options: IssueOptions, captured: CapturedCall, built: BuiltRepro
+) -> Terms:
     if options.keep_source:
         return collect_private_terms({}, captured.surroundings.collect_public_words())
     terms = collect_private_terms(
@@ -46,20 +48,20 @@ def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro
         n
         for graph, _ in captured.material.captures
         if "unsupported" not in graph
-        for n in _allowed_values(graph["inputs"])
+        for n in _list_allowed_values(graph["inputs"])
     )
     whole = captured.material.whole
-    traced = _allowed_values(whole["trace"]["tensors"] if whole and "trace" in whole else ())
-    check = captured.material.check
+    traced = _list_allowed_values(whole["trace"]["tensors"] if whole and "trace" in whole else ())
+    assertion = captured.material.assertion
     seeds = (
-        check.list_seeds() if check is not None else ()
+        assertion.list_seeds() if assertion is not None else ()
     )  # the user has chosen them for the repro
     return terms.without_numbers(
         [*find_left_over(captured, built), *built.search.numbers_left, *named, *traced, *seeds]
     )
 
 
-def _allowed_values(tensors: Iterable[GraphInput | TracedTensor]) -> Iterator[float]:
+def _list_allowed_values(tensors: Iterable[GraphInput | TracedTensor]) -> Iterator[float]:
     for tensor in tensors:
         values = (tensor.get("stats") or {}).get("values") or ()
         yield from (value for value in values if isinstance(value, (int, float)))

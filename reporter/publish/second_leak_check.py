@@ -52,7 +52,7 @@ def recheck(
     allowing = (
         AllowList.load(private / ALLOW_LIST)
         or AllowList.load(private / OLD_ALLOW_LIST)
-        or _by_mapping(folder)
+        or _build_from_mapping(folder)
     )
     terms = Terms() if public or allowing is None else allowing.terms
     found = check_outgoing(
@@ -67,14 +67,14 @@ def recheck(
     return RecheckResult(found.findings, found.terms_checked, public or allowing is not None)
 
 
-def _by_mapping(folder: Path) -> AllowList | None:
+def _build_from_mapping(folder: Path) -> AllowList | None:
     """What the mapping alone knows, where the allow-list is gone: the names that have a public
     counterpart.
     """
     repro = folder / REPRO
     # without torch's vocabulary, a name that the repro uses counts as torch's
     shown = set(re.findall(r"\w+", repro.read_text(encoding="utf-8"))) if repro.is_file() else set()
-    names = set(_strings(_object(folder / PRIVATE / MAPPING)))
+    names = set(_list_strings(_read_object(folder / PRIVATE / MAPPING)))
     own = sorted(name for name in names - shown if name.isidentifier())
     if not own:
         return None
@@ -83,19 +83,19 @@ def _by_mapping(folder: Path) -> AllowList | None:
     return AllowList(collect_private_terms({"names.py": text}, frozenset()), (), ())
 
 
-def _strings(value: object) -> Iterator[str]:
+def _list_strings(value: object) -> Iterator[str]:
     """The private side of a mapping: every value, and the last part of every dotted one."""
     if isinstance(value, str):
         yield from (part for part in value.split(".") if part)
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _strings(item)
+            yield from _list_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _list_strings(item)
 
 
-def _object(path: Path) -> Json:
+def _read_object(path: Path) -> Json:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -58,13 +58,14 @@ class Summary:
         return [
             f"verdict: {report.verdict.kind} in {report.verdict.layer} ({self._name_issue()})",
             report.verdict.summary,
-            f"repro: {self._size()}, seen in {seen} of {of} fresh processes, {self._effort()}",
+            f"repro: {self._describe_size()}, seen in {seen} of {of} fresh processes,"
+            f" {self._describe_effort()}",
             *(f"culprit: {text}" for text in [self.culprit] if text),
             *(f"workaround: {text}" for text in [self._drop_backquotes(self.workaround)] if text),
-            *self._difference(),
-            *self._needs(),
-            *self._others(),
-            *self._numbers_line(),
+            *self._describe_difference(),
+            *self._list_needs(),
+            *self._list_others(),
+            *self._describe_numbers(),
             (
                 f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private"
                 " terms looked for"
@@ -90,7 +91,7 @@ class Summary:
         """For a terminal."""
         from rich.table import Table
 
-        def table(*columns: str) -> Table:
+        def make_table(*columns: str) -> Table:
             made = Table(box=None, show_header=any(columns), pad_edge=False, padding=(0, 2, 0, 0))
             for column in columns:
                 made.add_column(column, header_style="dim", overflow="fold")
@@ -98,62 +99,67 @@ class Summary:
 
         from rich.text import Text
 
-        facts = table("", "")
-        for name, value, style in self._facts():
+        facts = make_table("", "")
+        for name, value, style in self._list_facts():
             facts.add_row(Text(name, style="dim"), Text(value, style=style))
         yield facts
-        ladder = table("variant", *tables.list_columns(self.report.to_json()))
+        ladder = make_table("variant", *tables.list_columns(self.report.to_json()))
         for name, cells in tables.build_grid(self.report.to_json()):
             styled = [Text(each.text, _STYLES.get(each.outcome, "red")) for each in cells]
             ladder.add_row(Text(tables.write_variant(name)), *styled)
         yield ladder
-        files = table("", "")
+        files = make_table("", "")
         for name, what in _FILES.items():
             files.add_row(Text(name), Text(what, style="dim"))
         yield files
-        following = table("")
+        following = make_table("")
         for command in self.list_commands():
             following.add_row(Text(command, style="bold"))
         yield following
 
-    def _facts(self) -> Iterator[tuple[str, str, str]]:
+    def _list_facts(self) -> Iterator[tuple[str, str, str]]:
         report = self.report
         seen, of = report.verdict.reproduced
         yield "verdict", f"{report.verdict.kind} in {report.verdict.layer}", "bold red"
         yield "", report.verdict.summary, ""
-        yield "repro", f"{self._size()}, seen in {seen} of {of} fresh processes", "bold"
-        yield "", self._effort(), "dim"
+        yield "repro", f"{self._describe_size()}, seen in {seen} of {of} fresh processes", "bold"
+        yield "", self._describe_effort(), "dim"
         if self.culprit:
             yield "culprit", self.culprit, ""
         if self.workaround:
             yield "workaround", self._drop_backquotes(self.workaround), ""
-        for line in (*self._difference(), *self._needs(), *self._others(), *self._numbers_line()):
+        for line in (
+            *self._describe_difference(),
+            *self._list_needs(),
+            *self._list_others(),
+            *self._describe_numbers(),
+        ):
             name, _, rest = line.partition(": ")
             yield name, rest, ""
         checked = report.audit.terms_checked if report.audit else 0
         yield "leak check", f"passed, {checked} private terms looked for", "green"
         yield "report", self._shorten_path(self.output), ""
 
-    def _size(self) -> str:
+    def _describe_size(self) -> str:
         repro = self.report.repro
         assert repro is not None
         many = "s" if repro.statements != 1 else ""
         unit = wording.name_unit(self.report.to_json())
         return f"{repro.statements} {unit}{many}, {repro.lines} lines"
 
-    def _effort(self) -> str:
+    def _describe_effort(self) -> str:
         repro = self.report.repro
         assert repro is not None
         return f"{repro.candidates} candidates, {repro.seconds:.0f} s"
 
-    def _difference(self) -> list[str]:
+    def _describe_difference(self) -> list[str]:
         """The line about other releases that are right."""
         if not self.report.differs_from:
             return []
         word, sentence = wording.describe_difference(self.report.to_json())
         return [f"{word.lower()}: {sentence}"]
 
-    def _numbers_line(self) -> list[str]:
+    def _describe_numbers(self) -> list[str]:
         """The line about sizes and numbers of the private model that are still in the repro."""
         left = (*(self.report.sizes_left or ()), *(self.report.numbers_left or ()))
         return (
@@ -162,13 +168,13 @@ class Summary:
             else []
         )
 
-    def _others(self) -> list[str]:
+    def _list_others(self) -> list[str]:
         return [
             f"met on the way, another failure ({other.kind}): {self.output / other.path}"
             for other in self.report.other_findings
         ]
 
-    def _needs(self) -> list[str]:
+    def _list_needs(self) -> list[str]:
         """What the model has beside stock layers, where the whole model was rewritten."""
         proof = self.report.equivalence
         if proof is None:

@@ -45,23 +45,23 @@ def find_terms(
     variables = dict(environment.get("variables") or {})
     shown |= {part for text in variables.values() for part in re.findall(r"\w+", str(text))}
     return collect_surrounding_terms(
-        [*_names(folder, variables), *more],
+        [*_list_names(folder, variables), *more],
         shown.union(list_public_words(), words, variables, _USUAL),
     )
 
 
-def _names(folder: Path, shown: Mapping[str, object]) -> Iterator[str]:
+def _list_names(folder: Path, shown: Mapping[str, object]) -> Iterator[str]:
     for name, value in remove_tokens(os.environ).items():
         if name not in shown:
             yield name
         if shown.get(name) != value:
             yield value
-    yield from _machine()
-    yield from _checkout(folder)
+    yield from _list_machine_names()
+    yield from _list_checkout_names(folder)
 
 
 @functools.lru_cache(maxsize=1)
-def _machine() -> tuple[str, ...]:
+def _list_machine_names() -> tuple[str, ...]:
     """Hosts, domains, mounts and the user's full name, as far as this machine tells them."""
     found = [socket.gethostname(), _read(Path("/etc/hostname"))]
     for line in _read(Path("/etc/resolv.conf")).splitlines():
@@ -73,11 +73,11 @@ def _machine() -> tuple[str, ...]:
         import pwd  # there is none on Windows
 
         found.append(pwd.getpwuid(os.getuid()).pw_gecos)
-    found += _git_names(Path("~/.gitconfig"))
+    found += _read_git_names(Path("~/.gitconfig"))
     return tuple(text.strip() for text in found if text.strip())
 
 
-def _checkout(folder: Path) -> Iterator[str]:
+def _list_checkout_names(folder: Path) -> Iterator[str]:
     """Remotes, branches and people in the configuration of the checkout that holds a folder."""
     for place in (folder, *folder.parents):
         git = place / ".git"
@@ -88,11 +88,11 @@ def _checkout(folder: Path) -> Iterator[str]:
             yield place.name
             yield _read(git / "HEAD").partition("refs/heads/")[2]
             common = _read(git / "commondir").strip()
-            yield from _git_names((git / common if common else git) / "config")
+            yield from _read_git_names((git / common if common else git) / "config")
             return
 
 
-def _git_names(config: Path) -> Iterator[str]:
+def _read_git_names(config: Path) -> Iterator[str]:
     with contextlib.suppress(RuntimeError):  # there is no home
         for found in _GIT_NAMES.finditer(_read(config.expanduser())):
             yield found[1] or found[2]

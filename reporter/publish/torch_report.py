@@ -178,7 +178,7 @@ def _build_repro_info(captured: CapturedCall, built: BuiltRepro, seconds: float)
         neighbours=tuple(
             NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.details.neighbours
         ),
-        compiler=Compiler(built.candidate.check.compiler),
+        compiler=Compiler(built.candidate.assertion.compiler),
         control=tuple(control.build_control_command(text) or ()) or None,
         eager_error=built.details.eager_error,
     )
@@ -232,15 +232,15 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
 
 
 def _build_requirements(built: BuiltRepro) -> Requires:
-    check = built.candidate.check
-    given = dict(check.arguments)
+    assertion = built.candidate.assertion
+    given = dict(assertion.arguments)
     dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
     return Requires(
-        backward=check.backward != "none",
+        backward=assertion.backward != "none",
         dynamic=dynamic,
         mode=given.get("mode", "").strip("'") or None,
-        config={name: ast.literal_eval(value) for name, value in check.config},
-        contexts=check.contexts,
+        config={name: ast.literal_eval(value) for name, value in assertion.config},
+        contexts=assertion.contexts,
     )
 
 
@@ -253,7 +253,7 @@ def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> lis
         or shorten_message(failure).startswith("error:"),
         dynamic_false_fixes=right == RungOutcome.OK
         and outcome.get(Backend.INDUCTOR) not in (RungOutcome.OK, RungOutcome.SKIPPED)
-        and dict(built.candidate.check.arguments).get("dynamic") == "True",
+        and dict(built.candidate.assertion.arguments).get("dynamic") == "True",
         earlier_release_right=bool(
             find_regressions(torch, [row.to_json() for row in built.details.differs_from])
         ),

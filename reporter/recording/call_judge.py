@@ -94,7 +94,7 @@ class CallJudge:
 
     def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:
         rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
-        answer = self.fork_servers.call_session(call).request(
+        answer = self.fork_servers.open_call_session(call).request(
             questions.run(rung), self.watching.timeout / 2
         )
         if answer["outcome"] == CallOutcome.ERROR:
@@ -115,11 +115,13 @@ class CallJudge:
         def ask(again: Sequence[str]) -> Comparison | None:
             basis = questions.ComparisonBasis(exact=exact, again=again)
             question = questions.compare(reference, actual, basis)
-            return self.fork_servers.call_session(call).request(question, 120).get("comparison")
+            return (
+                self.fork_servers.open_call_session(call).request(question, 120).get("comparison")
+            )
 
-        return side_effects.settle(ask(()), lambda: self._others(call), ask)
+        return side_effects.settle(ask(()), lambda: self._run_others(call), ask)
 
-    def _others(self, call: int) -> tuple[str, ...] | None:
+    def _run_others(self, call: int) -> tuple[str, ...] | None:
         """Snapshots of two more eager runs of a call, the second at another time; None if one
         fails.
         """
@@ -171,7 +173,7 @@ class CallJudge:
             self._reply({"keep": False})
             return
         eager = self._run(call, "eager", {"how": "eager"})
-        if eager["outcome"] == CallOutcome.RAISES and not _limit_of_forks(eager["failure"]):
+        if eager["outcome"] == CallOutcome.RAISES and not _is_limit_of_forks(eager["failure"]):
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
             self._reply({"keep": False})
             return
@@ -272,7 +274,7 @@ class CallJudge:
         return None if found is None or found["same"] else found
 
 
-def _limit_of_forks(failure: Failure) -> bool:
+def _is_limit_of_forks(failure: Failure) -> bool:
     """Whether a run failed because it was a fork, which says nothing about the program."""
     return "combination with fork" in failure["message"]
 

@@ -79,7 +79,7 @@ class Connection:
             pass
 
     def read(self, handle: Callable[[Json], None]) -> None:
-        """Calls `handle` for each message until the peer is gone."""
+        """Calls `take_answer` for each message until the peer is gone."""
         buffer = b""
         try:
             while chunk := self._socket.recv(1 << 16):
@@ -117,7 +117,7 @@ class ForkedCallSession:
         self.pid = pid
         self._ready.set()
 
-    def handle(self, answer: CallAnswer) -> None:
+    def take_answer(self, answer: CallAnswer) -> None:
         """Takes an answer of the fork server."""
         METER.add(answer.get("cpu", 0.0), answer.get("compilations", 0), processes=1)
         with self._lock:

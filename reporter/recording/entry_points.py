@@ -124,7 +124,7 @@ def check_early(options: ProgramOptions) -> None:
     """
     kind = classify_entry_point(options)
     if kind == "script":
-        _not_a_test_id(options)
+        _refuse_test_id(options)
     if kind in ("script", "notebook") and options.script is not None:
         interpreter.check_file(options.script, options.cwd)
     elif kind == "script":
@@ -141,13 +141,13 @@ def resolve_entry_point(options: ProgramOptions, python: Path) -> EntryPoint:
     kind = classify_entry_point(options)
     match kind:
         case "module":
-            return _module(options, python)
+            return _resolve_module(options, python)
         case "notebook":
-            return _notebook(options, python)
+            return _resolve_notebook(options, python)
         case "function":
-            return _function(options, python)
+            return _resolve_function(options, python)
         case "text":
-            return _text(options, python)
+            return _resolve_text(options, python)
         case "attached":
             return EntryPoint(kind, (), options.cwd)
         case "script":
@@ -160,7 +160,7 @@ def resolve_entry_point(options: ProgramOptions, python: Path) -> EntryPoint:
     assert_never(kind)
 
 
-def _not_a_test_id(options: ProgramOptions) -> None:
+def _refuse_test_id(options: ProgramOptions) -> None:
     match = _TEST_ID.fullmatch(str(options.script))
     if match and not (options.cwd / str(options.script)).exists():
         raise UsageError(
@@ -168,10 +168,10 @@ def _not_a_test_id(options: ProgramOptions) -> None:
         )
 
 
-def _module(options: ProgramOptions, python: Path) -> EntryPoint:
+def _resolve_module(options: ProgramOptions, python: Path) -> EntryPoint:
     module = options.module or _COMMANDS[str(options.script)]
     if module in _LAUNCHERS:
-        return _launch(options, python, module)
+        return _resolve_launch(options, python, module)
     if module == "pytest" and not interpreter.has_module("pytest", python, options.cwd):
         raise UsageError(
             f"{python} has no pytest; install it there, or choose another interpreter with --python"
@@ -181,7 +181,7 @@ def _module(options: ProgramOptions, python: Path) -> EntryPoint:
     return EntryPoint("module", (module, *options.args), options.cwd)
 
 
-def _launch(options: ProgramOptions, python: Path, module: str) -> EntryPoint:
+def _resolve_launch(options: ProgramOptions, python: Path, module: str) -> EntryPoint:
     """What torchrun would start, with what it would tell it, in the watched process itself; several
     processes are started by torchrun.
     """
@@ -224,7 +224,7 @@ def _launch(options: ProgramOptions, python: Path, module: str) -> EntryPoint:
     return replace(resolve_entry_point(inner, python), ranks={**ranks, **elastic})
 
 
-def _notebook(options: ProgramOptions, python: Path) -> EntryPoint:
+def _resolve_notebook(options: ProgramOptions, python: Path) -> EntryPoint:
     """Runs where Jupyter would run it: in the notebook's own folder."""
     assert options.script is not None
     interpreter.check_file(options.script, options.cwd)
@@ -234,7 +234,7 @@ def _notebook(options: ProgramOptions, python: Path) -> EntryPoint:
     problem = found["problem"]
     if problem is not None:
         comma = "," if problem.startswith("cell ") else ""
-        raise UsageError(f"{options.script}{comma} {problem}; {_way_out(problem)}")
+        raise UsageError(f"{options.script}{comma} {problem}; {_name_way_out(problem)}")
     notes = tuple(
         f"left out, since it would change the environment: {line}" for line in found["left_out"]
     )
@@ -243,7 +243,7 @@ def _notebook(options: ProgramOptions, python: Path) -> EntryPoint:
     )
 
 
-def _way_out(problem: str) -> str:
+def _name_way_out(problem: str) -> str:
     if "needs IPython" in problem:
         return "install it there, or take the line out"
     if "valid Python" in problem:
@@ -251,7 +251,7 @@ def _way_out(problem: str) -> str:
     return "give a notebook with Python cells, or a script"
 
 
-def _function(options: ProgramOptions, python: Path) -> EntryPoint:
+def _resolve_function(options: ProgramOptions, python: Path) -> EntryPoint:
     name = str(options.script)
     module = name.partition(":")[0]
     if not interpreter.has_module(module.partition(".")[0], python, options.cwd):
@@ -267,7 +267,7 @@ def _function(options: ProgramOptions, python: Path) -> EntryPoint:
     return EntryPoint("function", (name,), options.cwd)
 
 
-def _text(options: ProgramOptions, python: Path) -> EntryPoint:
+def _resolve_text(options: ProgramOptions, python: Path) -> EntryPoint:
     text = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin is not None else ""
     if not text.strip():
         raise UsageError(
@@ -309,12 +309,12 @@ def refuse_run(entry: EntryPoint, recording: Recording) -> None:
     }
     if script.exit in problems:
         raise UsageError(
-            f"pytest {problems[script.exit]}{_first_error(script.output)}; see what `pytest"
+            f"pytest {problems[script.exit]}{_find_first_error(script.output)}; see what `pytest"
             f" {' '.join(entry.command[1:])}` says"
         )
 
 
-def _first_error(output: str) -> str:
+def _find_first_error(output: str) -> str:
     lines = [line.strip() for line in output.splitlines()]
     said = [line for line in lines if re.match(r"ERROR:? (?!collecting)|E  +\w+Error\b", line)]
     return f" ({re.sub('^(ERROR:?|E) +', '', said[0])[:200]})" if said else ""

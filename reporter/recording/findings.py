@@ -123,8 +123,8 @@ class FurtherRuns:
     """What other runs of the same script showed, where one was needed.
 
     `operators`: what was found by holding each operator against float64; `right_with_zeros`: that
-    the script's check passes where memory that nothing writes to holds zeros; `fails_uncompiled`:
-    whether it fails in the same way with the compiler switched off.
+    the script's assertion passes where memory that nothing writes to holds zeros;
+    `fails_uncompiled`: whether it fails in the same way with the compiler switched off.
     """
 
     operators: OperatorFacts | None = None

@@ -47,7 +47,7 @@ class ForkServers:
         self._dropped: set[int] = set()
         self._lock = threading.RLock()
 
-    def call_session(self, call: int) -> CallSession:
+    def open_call_session(self, call: int) -> CallSession:
         """The call session of a call, made on first use: its fork server may connect before or
         after the call is announced.
         """
@@ -59,7 +59,7 @@ class ForkServers:
     def begin(self, call: int, watched: int) -> None:
         """A call of callable number `watched` begins; the one before it is no longer the latest."""
         with self._lock:
-            self.call_session(call).prepare()
+            self.open_call_session(call).prepare()
             if not self.keep_latest:
                 return
             before = self._latest.get(watched)
@@ -79,7 +79,7 @@ class ForkServers:
         """Ends a call session, and takes its files: a long run would fill the disk with what
         agreed.
         """
-        self.call_session(call).close()
+        self.open_call_session(call).close()
         for pattern in (f"*-{call}.pt", f"child-{call}-*.log", f"answer-{call}-*.json"):
             for path in self.folder.glob(pattern):
                 path.unlink(missing_ok=True)

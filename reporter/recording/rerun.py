@@ -101,9 +101,9 @@ class _Again:
             "kept": str(folder / KEPT_FILE.format(call)),
             "cache": str(cache),
         }
-        with open(self._file("rerun", "log"), "wb") as log:
+        with open(self._name_file("rerun", "log"), "wb") as log:
             self._process = program.start(
-                self._file("rerun", "json"),
+                self._name_file("rerun", "json"),
                 facts,
                 pass_fds=(theirs.fileno(),),
                 stdout=log,
@@ -118,7 +118,7 @@ class _Again:
         threading.Thread(target=self._connection.read, args=(self._take,), daemon=True).start()
         threading.Thread(target=self._await_end, daemon=True).start()
 
-    def _file(self, kind: str, ending: str) -> Path:
+    def _name_file(self, kind: str, ending: str) -> Path:
         return self.folder / f"{kind}-{self.name}.{ending}"
 
     def _take(self, message: Json) -> None:
@@ -148,14 +148,14 @@ class _Again:
                 "detail": "the program took too long to make the call again",
             }
         if isinstance(greeting, int):
-            log = self._read(self._file("rerun", "log"))
+            log = self._read(self._name_file("rerun", "log"))
             return {
                 "outcome": CallOutcome.ERROR,
                 "detail": "the program did not make the call again\n" + log,
             }
         if "changed" in greeting:
             return {"outcome": CallOutcome.ERROR, "detail": greeting["changed"]}
-        log_file = self._file(f"child-{uuid.uuid4().hex[:8]}", "log")
+        log_file = self._name_file(f"child-{uuid.uuid4().hex[:8]}", "log")
         answer: Future[CallAnswer | int] = Future()
         self._answer = answer
         code = self._process.poll()
@@ -202,7 +202,7 @@ class _Again:
         """Kills it with everything it has started, and takes its files."""
         self._process.end()
         for ending in ("json", "log"):
-            self._file("rerun", ending).unlink(missing_ok=True)
+            self._name_file("rerun", ending).unlink(missing_ok=True)
 
 
 def _settle(future: Future[_S], result: _S) -> None:
@@ -237,7 +237,7 @@ class ProgramRuns:
         self._made: ThreadPoolExecutor | None = None
         self._call_sessions: list[RerunCallSession] = []
 
-    def call_session(self, call: int) -> RerunCallSession:
+    def open_call_session(self, call: int) -> RerunCallSession:
         """The call session of one call, which starts nothing before it is asked."""
         self._call_sessions.append(RerunCallSession(self, call))
         return self._call_sessions[-1]
@@ -256,7 +256,7 @@ class ProgramRuns:
     def submit(
         self, call_session: RerunCallSession, message: CallRequest, timeout: float
     ) -> Future[CallAnswer]:
-        """Has `call_session` answer in one of the threads."""
+        """Has `open_call_session` answer in one of the threads."""
         return self._threads.submit(call_session.answer, message, timeout)
 
     @property

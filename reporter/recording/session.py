@@ -85,14 +85,14 @@ class RecordingSession:
         self.echo = echo
         self.talk = talk
         self.recording = Recording(self.choose_folder())
-        self.runs = self._runs() if watching.isolation == "rerun" else None
+        self.runs = self._build_runs() if watching.isolation == "rerun" else None
         self._judging = 0.0
         self._is_judging = False
         self._alive = clock()
         self._process: SupervisedProgram | None = None
         self._key = secrets.token_hex(16) if watching.guarded else ""
         self.fork_servers = ForkServers(
-            self.recording.folder, self.runs.call_session if self.runs else None
+            self.recording.folder, self.runs.open_call_session if self.runs else None
         )
         self.begun: dict[int, BeginEvent] = {}
         self.took: dict[int, float] = {}
@@ -116,7 +116,7 @@ class RecordingSession:
         variables = launch.build_environment(given.cache) | unset | dict(given.variables)
         return RerunProgram(given.python, given.command, given.cwd, variables, given.entry)
 
-    def _runs(self) -> ProgramRuns:
+    def _build_runs(self) -> ProgramRuns:
         folder, at_once = self.recording.folder, self.watching.reruns
         program, cache = self._rerun_program(), self.program.cache
         return ProgramRuns(program, folder, cache, at_once, self.longest)
@@ -234,14 +234,14 @@ class RecordingSession:
         def take(message: object) -> None:
             """After what cannot be a message of the recorder the program goes on unwatched."""
             try:
-                handle(cast(Json, message))
+                take_message(cast(Json, message))
             except (AttributeError, KeyError, TypeError, ValueError) as error:
                 self._note_reach("the recorder's own messages")
                 said = f"a message of the script's recorder cannot be read ({type(error).__name__})"
                 self.talk(said)
                 raise ValueError(said) from error
 
-        def handle(message: Json) -> None:
+        def take_message(message: Json) -> None:
             nonlocal fork_server
             if self._key and message.pop("key", None) != self._key:
                 self._note_reach("the recorder's own messages")
@@ -256,9 +256,9 @@ class RecordingSession:
             elif "answer" in message:
                 if fork_server is None:
                     raise ValueError("an answer of what is no fork server")
-                fork_server.handle(cast(CallAnswer, message))
+                fork_server.take_answer(cast(CallAnswer, message))
             else:
-                self._event(cast(ProgramEvent, message))
+                self._take_event(cast(ProgramEvent, message))
 
         connection.read(take)
 
@@ -275,7 +275,7 @@ class RecordingSession:
         return True
 
     def _attach(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
-        call_session = self.fork_servers.call_session(greeting["call"])
+        call_session = self.fork_servers.open_call_session(greeting["call"])
         if not isinstance(call_session, ForkedCallSession):
             raise ValueError("a fork server where the program runs again instead")
         call_session.attach(connection, greeting["pid"])
@@ -302,7 +302,7 @@ class RecordingSession:
         if what not in self.recording.reached:
             self.recording.reached.append(what)
 
-    def _event(self, message: ProgramEvent) -> None:
+    def _take_event(self, message: ProgramEvent) -> None:
         match message["event"]:
             case "finished":
                 self._finish(message)
@@ -328,8 +328,8 @@ class RecordingSession:
         self.reply({})
 
     def _run_again(self) -> None:
-        self.runs, self.recording.on_gpu = self._runs(), True
-        self.fork_servers.session_of = self.runs.call_session
+        self.runs, self.recording.on_gpu = self._build_runs(), True
+        self.fork_servers.session_of = self.runs.open_call_session
         self.talk(CUDA_NOTE)
         first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
         self.reply({"isolation": "rerun", "check_first": first})
@@ -375,7 +375,7 @@ class RecordingSession:
         finding = Finding(
             call=call,
             symptom=symptom,
-            call_session=self.fork_servers.call_session(call),
+            call_session=self.fork_servers.open_call_session(call),
             original=OriginalCall(
                 options=begun["options"],
                 context=begun["context"],
@@ -390,7 +390,7 @@ class RecordingSession:
             if not self.recording.add(finding):
                 self.fork_servers.drop(call)
 
-    def _ending_signal(self, code: int | None) -> int:
+    def _find_ending_signal(self, code: int | None) -> int:
         """The number of the signal that ended what was watched; 0 for none. Who ends a child by
         SIGTERM is its parent.
         """
@@ -403,10 +403,10 @@ class RecordingSession:
     def conclude(self, code: int | None) -> None:
         """Adds what the end of the program shows, which came with the exit code `code`."""
         recording = self.recording
-        recording.script.children = _children(recording.folder)
+        recording.script.children = _list_children(recording.folder)
         if recording.script.exit is None or self.watching.child is not None:
             recording.script.exit = code
-            call, ended_by = self.open_call, self._ending_signal(code)
+            call, ended_by = self.open_call, self._find_ending_signal(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and ended_by and not hung:
                 self.add_finding(call, Symptom.DIED, signal=name_signal(ended_by))
@@ -416,12 +416,12 @@ class RecordingSession:
         recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
 
 
-def _number(path: Path) -> int:
+def _read_number(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
 
 
-def _children(folder: Path) -> tuple[int, ...]:
+def _list_children(folder: Path) -> tuple[int, ...]:
     """The numbers of the child processes that have compiled something (see
     `collectors.record.children`).
     """
-    return tuple(sorted(_number(path) for path in folder.glob(f"{CHILD_COMPILED}*")))
+    return tuple(sorted(_read_number(path) for path in folder.glob(f"{CHILD_COMPILED}*")))

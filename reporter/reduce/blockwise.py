@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from anonymizer.graph import values
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
 from reporter.core.progress import Progress
@@ -30,26 +32,26 @@ _EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
 
 def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress) -> CapturedCall:
     """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
-    if captured.material.check is None:
+    if captured.material.assertion is None:
         return captured
     progress.begin_stage("blocks", "the blocks of the graph one by one, each against float64")
-    backward = captured.material.check.backward != "none"
+    backward = captured.material.assertion.backward != "none"
     kinds = (Kind.WRONG_GRADIENT, Kind.WRONG_RESULT) if backward else (Kind.WRONG_RESULT,)
     for kind in kinds:
-        check = replace(
-            captured.material.check,
+        assertion = replace(
+            captured.material.assertion,
             kind=kind,
             backward="randn" if kind == Kind.WRONG_GRADIENT else "none",
             double=True,
         )
-        found = _search(captured, pool, check, kind)
+        found = _search(captured, pool, assertion, kind)
         if found is not None:
             return _convict(captured, pool, found, kind)
     return captured
 
 
 def _search(
-    captured: CapturedCall, pool: WorkerPool, check: ReproCheck, kind: Kind
+    captured: CapturedCall, pool: WorkerPool, assertion: ReproAssertion, kind: Kind
 ) -> Candidate | None:
     ask = Questions(Scheduler(pool, make_matcher(Signature(kind))), lambda _: None)
     for graph_json, way in captured.material.captures:
@@ -60,11 +62,11 @@ def _search(
         except (NotPublicError, KeyError, ValueError, TypeError):
             continue
         for backend in (Backend.AOT_EAGER, None):
-            arguments = (("backend", repr(backend.value)),) if backend else check.arguments
+            arguments = (("backend", repr(backend.value)),) if backend else assertion.arguments
             found = ask.find_first(
-                _strict(candidate, backend is None)
+                _make_strict(candidate, backend is None)
                 for part in list_larger_pieces(graph)
-                for candidate in [Candidate(part, replace(check, arguments=arguments))]
+                for candidate in [Candidate(part, replace(assertion, arguments=arguments))]
                 if backend is not None or not candidate.casts
             )
             if found is not None:
@@ -72,7 +74,7 @@ def _search(
     return None
 
 
-def _strict(candidate: Candidate, fused: bool) -> Candidate:
+def _make_strict(candidate: Candidate, fused: bool) -> Candidate:
     """Fused half-precision code skips roundings legitimately: only what is wrong without that
     freedom counts.
 
@@ -81,7 +83,9 @@ def _strict(candidate: Candidate, fused: bool) -> Candidate:
     """
     if not (fused and candidate.coarse):
         return candidate
-    return candidate.with_check(config=tuple(dict((*candidate.check.config, _EMULATED)).items()))
+    return candidate.with_assertion(
+        config=tuple(dict((*candidate.assertion.config, _EMULATED)).items())
+    )
 
 
 def _convict(
@@ -115,5 +119,5 @@ def _convict(
             summary=summary,
             signature=Signature(kind, layer),
         ),
-        material=replace(captured.material, check=found.check),
+        material=structs.replace(captured.material, assertion=found.assertion),
     )

@@ -89,7 +89,7 @@ class Questions:
             self.unwritten[f"{type(error).__name__} while writing a program"] = None
             return None
 
-    def _progress(self, candidate: Candidate) -> None:
+    def _report_progress(self, candidate: Candidate) -> None:
         if self._gained is not None:
             self._gained = self.scheduler.counts
         self._tell(candidate)
@@ -100,7 +100,7 @@ class Questions:
         """
         found = self._find(options)
         if found is not None:
-            self._progress(found[1])
+            self._report_progress(found[1])
         return found
 
     def find_accepted(
@@ -111,7 +111,7 @@ class Questions:
         while (found := self._find(enumerate(rest))) is not None:
             at, candidate = found
             if accept(candidate):
-                self._progress(candidate)
+                self._report_progress(candidate)
                 return candidate
             rest = rest[at + 1 :]
         return None
@@ -121,14 +121,14 @@ class Questions:
             return None
         kept: list[tuple[T, Candidate]] = []
 
-        def texts() -> Iterator[str]:
+        def write_texts() -> Iterator[str]:
             for tag, candidate in options:
                 text = self._write(candidate)
                 if text is not None and candidate is not None:
                     kept.append((tag, candidate))
                     yield text
 
-        index = self.scheduler.find_first(texts(), self._overrides)
+        index = self.scheduler.find_first(write_texts(), self._overrides)
         return None if index is None else kept[index]
 
     def find_first(self, candidates: Iterable[Candidate]) -> Candidate | None:
@@ -146,7 +146,7 @@ class Questions:
         ahead = [hint for hint in map(self._write, hints) if hint is not None]
         if not self.scheduler.ask(text, ahead, self._overrides):
             return False
-        self._progress(candidate)
+        self._report_progress(candidate)
         return True
 
     def sweep(self, candidate: Candidate, changes: Iterable[Change]) -> Candidate:

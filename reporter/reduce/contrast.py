@@ -91,12 +91,12 @@ class Refusals:
         """The same failure beats another one, which beats not knowing."""
         failures = [answer for answer in answers if answer.failed]
         if not failures:
-            return f"cannot be judged under torch {torch}: {_failure_words(answers[0])}"
+            return f"cannot be judged under torch {torch}: {_describe_failure(answers[0])}"
         told = next((answer for answer in failures if self._shows(answer)), failures[0])
-        return f"fails under torch {torch} too: {_failure_words(told)}"
+        return f"fails under torch {torch} too: {_describe_failure(told)}"
 
 
-def _failure_words(answer: Answer) -> str:
+def _describe_failure(answer: Answer) -> str:
     """The failure in a few words."""
     if answer.failure:
         return answer.format_error(120)
@@ -121,8 +121,8 @@ def verify_contrasts(
         if bad is not None:
             raise CannotJudgeError(
                 f"the reduced program passes in warm workers of torch {contrast.info.torch}"
-                f" ({contrast.info.path}) but not in a fresh process ({_failure_words(bad)}), so it"
-                " is not reported"
+                f" ({contrast.info.path}) but not in a fresh process ({_describe_failure(bad)}), so"
+                " it is not reported"
             )
         rows.append(
             ContrastSection(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from collectors.protocol.failure import Failure
 from collectors.protocol.variation import Overrides
 from reporter.core.kinds import Kind
@@ -25,12 +25,17 @@ _LOADERS = frozenset(
 )
 
 
-def comes_early(failure: Failure | None, check: ReproCheck) -> bool:
+def comes_early(failure: Failure | None, assertion: ReproAssertion) -> bool:
     """Whether a described failure seems to be raised inside Inductor's Python, in the forward of
     the first compile.
     """
     frames = (failure.get("frames") if failure is not None else None) or ()
-    if check.kind != Kind.CRASH or check.calls or not frames or is_raised_while_running(failure):
+    if (
+        assertion.kind != Kind.CRASH
+        or assertion.calls
+        or not frames
+        or is_raised_while_running(failure)
+    ):
         return False
     files = [str(frame.get("file", "")) for frame in frames]
     functions = [str(frame.get("function", "")) for frame in frames]

@@ -27,7 +27,7 @@ def is_tensor(graph: Graph, name: str) -> bool:
     return isinstance(graph.find_meta(name), TensorMeta)
 
 
-def _recipe(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
+def _choose_recipe(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
     """Values for an intermediate that becomes an input: as it was seen, else an integer keeps the
     range of the input that it comes from.
     """
@@ -56,7 +56,7 @@ def convert_to_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
     node = graph.find_node(name)
     meta = replace(meta, requires_grad=meta.requires_grad and meta.is_float)
     symbols = node.symbols if node is not None else ()
-    return Input(name, "input", meta, _recipe(graph, name, meta), symbols=symbols)
+    return Input(name, "input", meta, _choose_recipe(graph, name, meta), symbols=symbols)
 
 
 def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
@@ -184,10 +184,10 @@ def retype(graph: Graph, dtypes: Mapping[str, str], device: str | None) -> Graph
     is).
     """
 
-    def meta(of: TensorMeta) -> TensorMeta:
+    def retype_meta(of: TensorMeta) -> TensorMeta:
         return replace(of, dtype=dtypes.get(of.dtype, of.dtype), device=device or of.device)
 
-    def atom(value: Value) -> Value:
+    def retype_atom(value: Value) -> Value:
         if isinstance(value, Atom):
             kind, _, name = value.text.partition(".")
             if kind == "torch" and name in dtypes:
@@ -195,18 +195,18 @@ def retype(graph: Graph, dtypes: Mapping[str, str], device: str | None) -> Graph
             if device and value.text.startswith("torch.device("):
                 return Atom(f'torch.device("{device}")')
         if isinstance(value, Seq) and value.kind != "dict":
-            return Seq(value.kind, tuple(atom(item) for item in value.items))
+            return Seq(value.kind, tuple(retype_atom(item) for item in value.items))
         return value
 
     return replace(
         graph,
-        inputs=tuple(replace(item, meta=meta(item.meta)) for item in graph.inputs),
+        inputs=tuple(replace(item, meta=retype_meta(item.meta)) for item in graph.inputs),
         nodes=tuple(
             replace(
                 node,
-                args=tuple(atom(value) for value in node.args),
-                kwargs=tuple((key, atom(value)) for key, value in node.kwargs),
-                meta=meta(node.meta) if isinstance(node.meta, TensorMeta) else node.meta,
+                args=tuple(retype_atom(value) for value in node.args),
+                kwargs=tuple((key, retype_atom(value)) for key, value in node.kwargs),
+                meta=retype_meta(node.meta) if isinstance(node.meta, TensorMeta) else node.meta,
             )
             for node in graph.nodes
         ),

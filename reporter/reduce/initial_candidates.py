@@ -1,5 +1,5 @@
-"""The first candidates: the failing graph, or the rewritten source, under the check that its
-verdict asks for.
+"""The first candidates: the failing graph, or the rewritten source, under the assertion that
+its verdict asks for.
 
 Seeds are lazily ordered from plain to elaborate — plain values first, the user's own settings first
 — and the first that shows the failure in a worker is where reduction starts.
@@ -16,7 +16,7 @@ from anonymizer.graph.compilation import add_reloading
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
-from anonymizer.graph.repro import CACHED, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproAssertion
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.captured import GraphJson
 from collectors.protocol.graphs import CaptureWay
@@ -41,18 +41,18 @@ QUICKER: Mapping[Layer, Backend] = {
 }
 
 
-def choose_cheaper_backend(check: ReproCheck, layer: Layer) -> ReproCheck | None:
-    """The check with the cheapest backend that has the fault, too; None where there is none, or the
-    check has a backend of its own.
+def choose_cheaper_backend(assertion: ReproAssertion, layer: Layer) -> ReproAssertion | None:
+    """The assertion with the cheapest backend that has the fault, too; None where there is none, or
+    the assertion has a backend of its own.
     """
-    if layer not in QUICKER or dict(check.arguments).get("backend") is not None:
+    if layer not in QUICKER or dict(assertion.arguments).get("backend") is not None:
         return None
-    kept = check.without_argument("mode").without_argument("options").arguments
-    return replace(check, arguments=(("backend", repr(QUICKER[layer].value)), *kept))
+    kept = assertion.without_argument("mode").without_argument("options").arguments
+    return replace(assertion, arguments=(("backend", repr(QUICKER[layer].value)), *kept))
 
 
 def build_graph_candidates(
-    captured: GraphJson, way: CaptureWay, check: ReproCheck, layer: Layer
+    captured: GraphJson, way: CaptureWay, assertion: ReproAssertion, layer: Layer
 ) -> Iterator[Candidate]:
     """Candidates of one captured graph, the ones that are quick to try and quick to read first.
 
@@ -68,10 +68,10 @@ def build_graph_candidates(
             return
         if not graph.outputs and not graph.nodes:
             return
-        graph, variants = _variants(graph, way, check, layer)
+        graph, variants = _list_variants(graph, way, assertion, layer)
         for variant in variants:
             yield Candidate(graph, variant)
-        if level == values.LEVELS[0] and check.kind in (Kind.WRONG_RESULT, Kind.WRONG_GRADIENT):
+        if level == values.LEVELS[0] and assertion.kind in (Kind.WRONG_RESULT, Kind.WRONG_GRADIENT):
             quick = variants[:1] if len(graph.nodes) > 20 else variants
             yield from (
                 Candidate(part, variant)
@@ -82,7 +82,7 @@ def build_graph_candidates(
 
 
 def list_slices(
-    captured: GraphJson, way: CaptureWay, check: ReproCheck, layer: Layer
+    captured: GraphJson, way: CaptureWay, assertion: ReproAssertion, layer: Layer
 ) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
     piece.
@@ -91,11 +91,11 @@ def list_slices(
     with NaNs or infinities where there were any, and last with values on one side of zero. A
     failure that needs several calls is left to the whole graph, whose sizes change together.
     """
-    if "unsupported" in captured or way.get("replay") or check.kind in SEVERAL_CALLS:
+    if "unsupported" in captured or way.get("replay") or assertion.kind in SEVERAL_CALLS:
         return
     tried = values.list_value_levels(item.get("stats") for item in captured["inputs"])
     wanted = ["plain"]
-    if check.kind in WRONG_AT_ONCE:
+    if assertion.kind in WRONG_AT_ONCE:
         wanted += [level for level in (values.NOT_FINITE,) if level in tried]
         wanted += ["range", *values.ONE_SIDED]
     for level in wanted:
@@ -103,78 +103,79 @@ def list_slices(
             graph = read_graph(captured, values.make_recipe_chooser(level))
         except (NotPublicError, KeyError, ValueError, TypeError):
             return
-        for variant in _variants(graph, way, check, layer)[1][:1]:
-            yield graph, functools.partial(_piece, variant)
+        for variant in _list_variants(graph, way, assertion, layer)[1][:1]:
+            yield graph, functools.partial(_build_piece, variant)
 
 
-def _piece(check: ReproCheck, piece: Graph) -> Candidate:
-    return Candidate(piece, replace(check, double=check.double and _has_floats(piece)))
+def _build_piece(assertion: ReproAssertion, piece: Graph) -> Candidate:
+    return Candidate(piece, replace(assertion, double=assertion.double and _has_floats(piece)))
 
 
 def _has_floats(graph: Graph) -> bool:
     return any(i.meta.is_float or i.meta.dtype.startswith("complex") for i in graph.inputs)
 
 
-def _variants(
-    graph: Graph, way: CaptureWay, check: ReproCheck, layer: Layer
-) -> tuple[Graph, list[ReproCheck]]:
-    """The checks to try on a graph: a cheaper backend that has the fault too before the user's own,
-    sums before weights.
+def _list_variants(
+    graph: Graph, way: CaptureWay, assertion: ReproAssertion, layer: Layer
+) -> tuple[Graph, list[ReproAssertion]]:
+    """The assertions to try on a graph: a cheaper backend that has the fault too before the user's
+    own, sums before weights.
     """
     if not _has_floats(graph):
-        check = replace(check, double=False)  # nothing float64 could be nearer to
+        assertion = replace(assertion, double=False)  # nothing float64 could be nearer to
     if way.get("replay") and len(graph.runs) > 1:
         graph, calls = fix_constant_sizes(graph)
-        check = replace(check, calls=calls) if calls else check
+        assertion = replace(assertion, calls=calls) if calls else assertion
     elif way.get("dynamic"):
-        check = replace(
-            check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
+        assertion = replace(
+            assertion,
+            arguments=(*assertion.without_argument("dynamic").arguments, ("dynamic", "True")),
         )
-    variants = _with_backward(check)
-    if check.compiler in EXPORTERS:
-        variants = _export_checks(check, layer)
-    if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
+    variants = _with_backward(assertion)
+    if assertion.compiler in EXPORTERS:
+        variants = _list_export_variants(assertion, layer)
+    if assertion.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, assertion).draws:
         variants = (
             []
         )  # the user's own backend draws another stream: only the cheaper one can be compared
-    cheaper = choose_cheaper_backend(check, layer)
+    cheaper = choose_cheaper_backend(assertion, layer)
     if cheaper is not None:
         variants.insert(0, cheaper)
-    if check.backward == "randn":
+    if assertion.backward == "randn":
         variants = [
             replace(item, backward=way_back) for item in variants for way_back in ("randn", "sum")
         ]
-    if check.double and check.kind in WRONG_OUTPUTS:
+    if assertion.double and assertion.kind in WRONG_OUTPUTS:
         variants += [replace(item, double=False) for item in variants]
     return graph, variants
 
 
-def _with_backward(check: ReproCheck) -> list[ReproCheck]:
-    """The check; where the cache is at fault first with a backward pass after each call, without
-    which AOTAutograd puts no training graph into its cache.
+def _with_backward(assertion: ReproAssertion) -> list[ReproAssertion]:
+    """The assertion; where the cache is at fault first with a backward pass after each call,
+    without which AOTAutograd puts no training graph into its cache.
     """
-    needs_none = any("no_grad" in each or "inference" in each for each in check.contexts)
-    if CACHED not in check.config or check.backward != "none" or needs_none:
-        return [check]
-    return [replace(check, backward="sum"), check]
+    needs_none = any("no_grad" in each or "inference" in each for each in assertion.contexts)
+    if CACHED not in assertion.config or assertion.backward != "none" or needs_none:
+        return [assertion]
+    return [replace(assertion, backward="sum"), assertion]
 
 
-def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
-    """The checks of an exported program: through torch.compile where that is the faulty part, then
-    with sizes as they are, then with dynamic ones, then through the file that the program goes
+def _list_export_variants(assertion: ReproAssertion, layer: Layer) -> list[ReproAssertion]:
+    """The assertions of an exported program: through torch.compile where that is the faulty part,
+    then with sizes as they are, then with dynamic ones, then through the file that the program goes
     through.
     """
-    dynamic = (*check.arguments, ("dynamic_shapes", EVERY_DIMENSION))
-    variants = [check, replace(check, arguments=dynamic)]
+    dynamic = (*assertion.arguments, ("dynamic_shapes", EVERY_DIMENSION))
+    variants = [assertion, replace(assertion, arguments=dynamic)]
     if layer in INDUCTOR_LAYERS:
-        compiled = replace(check, compiler=Compiler.COMPILE, steps=(), arguments=())
-        variants = [compiled, check]
-    return [*variants, *_reloading(check)]
+        compiled = replace(assertion, compiler=Compiler.COMPILE, steps=(), arguments=())
+        variants = [compiled, assertion]
+    return [*variants, *_list_reloading(assertion)]
 
 
-def _reloading(check: ReproCheck) -> list[ReproCheck]:
-    """The check with the program saved and loaded; none where the script does not do that."""
-    return [add_reloading(check)] if "save" in check.steps else []
+def _list_reloading(assertion: ReproAssertion) -> list[ReproAssertion]:
+    """The assertion with the program saved and loaded; none where the script does not do that."""
+    return [add_reloading(assertion)] if "save" in assertion.steps else []
 
 
 def fix_constant_sizes(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
@@ -203,14 +204,14 @@ def fix_constant_sizes(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int]
 
 
 def build_source_candidates(
-    content: Content, check: ReproCheck, layer: Layer
+    content: Content, assertion: ReproAssertion, layer: Layer
 ) -> Iterator[Candidate]:
-    """Candidates of a rewritten source under the check, then under weaker ones."""
-    checks = _with_backward(check)
-    cheaper = choose_cheaper_backend(check, layer)
+    """Candidates of a rewritten source under the assertion, then under weaker ones."""
+    assertions = _with_backward(assertion)
+    cheaper = choose_cheaper_backend(assertion, layer)
     if cheaper is not None:
-        checks.insert(0, cheaper)
-    if check.double:
-        checks += [replace(item, double=False) for item in checks]
-    for item in (*checks, *_reloading(check)):
+        assertions.insert(0, cheaper)
+    if assertion.double:
+        assertions += [replace(item, double=False) for item in assertions]
+    for item in (*assertions, *_list_reloading(assertion)):
         yield Candidate(content, item)

@@ -22,13 +22,13 @@ def propose_everything(candidate: Candidate) -> Iterator[Change]:
     inputs. Dtypes stay, since half precision is often what a failure needs; a program of several
     calls stays as it is, whose sizes have a pass of their own.
     """
-    if not candidate.check.calls:
+    if not candidate.assertion.calls:
         # the first has to be asked once anyway, and runs beside the next
-        yield lambda c: simplification.drop_config(_vector(c))
-        yield _vector
+        yield lambda c: simplification.drop_config(_make_vector(c))
+        yield _make_vector
         yield lambda c: shapes.limit_sizes(simplification.strip_surroundings(_make_plain(c)), 2)
-        yield lambda c: simplification.strip_surroundings(_make_plain(c)).with_check(
-            arguments=c.check.arguments
+        yield lambda c: simplification.strip_surroundings(_make_plain(c)).with_assertion(
+            arguments=c.assertion.arguments
         )
 
 
@@ -37,7 +37,7 @@ def _make_plain(candidate: Candidate) -> Candidate:
     return simplification.simplify_inputs(plain)
 
 
-def _vector(candidate: Candidate) -> Candidate:
+def _make_vector(candidate: Candidate) -> Candidate:
     bare = simplification.strip_surroundings(_make_plain(candidate))
     fixed = bare.with_graph(fix_sizes(require_graph(bare)))
     return shapes.limit_sizes(shapes.simplify_ranks(fixed), 1)

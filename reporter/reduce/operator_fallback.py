@@ -22,7 +22,7 @@ def find_unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[
     fails without their lowerings as well; none where it does not, or where that cannot be told.
     """
     assert isinstance(piece.content, Graph)
-    for names in _spellings(piece.content):
+    for names in _list_spellings(piece.content):
         with ask.override({"fallback": list(names)}):
             # only what mends the piece says something about the whole
             if not ask.holds(piece) and ask.has_passed(piece):
@@ -30,7 +30,7 @@ def find_unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[
     return ()
 
 
-def _spellings(graph: Graph) -> Iterator[tuple[str, ...]]:
+def _list_spellings(graph: Graph) -> Iterator[tuple[str, ...]]:
     """Names of the piece's operators, under each overload that most operators have."""
     operators = dict.fromkeys(
         node.plain_operator

@@ -75,7 +75,7 @@ class OtherFailures:
             return  # what torch states as a limit, or suggests a fix for
         if self.wanted.layer == Layer.EAGER and not _is_internal(answer):
             return  # wrong arguments
-        if signature.kind == Kind.CRASH and _of_the_harness(answer):
+        if signature.kind == Kind.CRASH and _is_of_the_harness(answer):
             return
         if signature.kind == self.wanted.kind and signature.kind != Kind.CRASH:
             return
@@ -131,7 +131,7 @@ def _has_plain_numbers(text: str, others: Collection[int]) -> bool:
     )
 
 
-def _of_the_harness(answer: Answer) -> bool:
+def _is_of_the_harness(answer: Answer) -> bool:
     """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch
     had returned by then.
     """

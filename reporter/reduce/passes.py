@@ -37,14 +37,14 @@ class CallPass:
         """The last call, the last two, the first or the first two, whichever fails first, else all;
         a single call of a graph with its sizes fixed, if that fails as well.
         """
-        calls = candidate.check.calls
+        calls = candidate.assertion.calls
         if not calls:
             return candidate
         shorter = [calls[-1:], calls[-2:], calls[:1], calls[:2]]
-        options = [candidate.with_check(calls=option) for option in shorter if option != calls]
+        options = [candidate.with_assertion(calls=option) for option in shorter if option != calls]
         found = ask.find_first(options) or candidate
-        if len(found.check.calls) == 1 and isinstance(found.content, Graph):
-            plain = found.with_graph(fix_sizes(found.content)).with_check(calls=())
+        if len(found.assertion.calls) == 1 and isinstance(found.content, Graph):
+            plain = found.with_graph(fix_sizes(found.content)).with_assertion(calls=())
             found = ask.find_first([plain]) or found
         return found
 
@@ -107,11 +107,11 @@ class OutputPass:
             if found is not None:
                 return found
 
-        def fewer(refs: list[Ref], _: Candidate) -> Candidate | None:
+        def keep_outputs(refs: list[Ref], _: Candidate) -> Candidate | None:
             part = prune(replace(graph, outputs=tuple(refs)))
             return candidate.with_graph(part) if refs else None
 
-        return ask.minimise(graph.outputs, candidate, fewer)[1]
+        return ask.minimise(graph.outputs, candidate, keep_outputs)[1]
 
 
 class DeltaDebuggingPass:
@@ -128,13 +128,13 @@ class DeltaDebuggingPass:
             return candidate
         extractor = PieceExtractor(graph)
 
-        def shorter(names: list[str], best: Candidate) -> Candidate | None:
+        def keep_nodes(names: list[str], best: Candidate) -> Candidate | None:
             part = extractor.extract(names) if names else None
             if part is None or part.statements >= require_graph(best).statements:
                 return None
             return candidate.with_graph(replace(part, runs=graph.runs))
 
-        return ask.minimise(operations, candidate, shorter)[1]
+        return ask.minimise(operations, candidate, keep_nodes)[1]
 
 
 class NodePass:
@@ -158,10 +158,10 @@ class NodePass:
         graph = require_graph(candidate)
         for at, name in enumerate(names):
             node = graph.find_node(name)
-            for option in self._options(graph, node) if node is not None else ():
+            for option in self._list_options(graph, node) if node is not None else ():
                 yield at, candidate.with_graph(option)
 
-    def _options(self, graph: Graph, node: Node) -> Iterator[Graph]:
+    def _list_options(self, graph: Graph, node: Node) -> Iterator[Graph]:
         size = len(graph.nodes)
         if node.op == "enter":
             exits = [n.name for n in graph.nodes if n.op == "exit" and node.name in n.list_refs()]

@@ -74,18 +74,18 @@ class PieceExtractor:
             self.graph.nodes[position]
             for position in sorted(self.position[name] for name in inside)
         ]
-        outputs = self._outputs(nodes, inside)
+        outputs = self._list_outputs(nodes, inside)
         if not outputs:
             return None
         inputs: dict[str, Input] = {}
         for ref in [name for node in nodes for name in node.list_refs()]:
             if ref not in inside and ref not in inputs:
-                found = self._input(ref)
+                found = self._find_input(ref)
                 if found is None:
                     return None
                 for item in found:
                     inputs.setdefault(item[0], item[1])
-        return _canonical(inputs, nodes, outputs)
+        return _make_canonical(inputs, nodes, outputs)
 
     def _close_over(self, names: Iterable[str]) -> set[str]:
         """The names with what they cannot be without: producers of what is no tensor, items of
@@ -115,7 +115,7 @@ class PieceExtractor:
     def _is_tensor(self, name: str) -> bool:
         return isinstance(self.graph.find_meta(name), TensorMeta)
 
-    def _outputs(self, nodes: Sequence[Node], inside: Collection[str]) -> list[str]:
+    def _list_outputs(self, nodes: Sequence[Node], inside: Collection[str]) -> list[str]:
         tensors = [node.name for node in nodes if self._is_tensor(node.name)]
         read = [
             name
@@ -127,7 +127,7 @@ class PieceExtractor:
         changed = [next(node.list_refs(), "") for node in nodes if is_impure(node)]
         return tensors[-1:] or [name for name in changed if self._is_tensor(name)][:1]
 
-    def _input(self, name: str) -> list[tuple[str, Input]] | None:
+    def _find_input(self, name: str) -> list[tuple[str, Input]] | None:
         """What stands for a value from outside: an input as it is (with the one it is a view of),
         or a stand-in.
         """
@@ -141,7 +141,9 @@ class PieceExtractor:
         return [(name, convert_to_input(self.graph, name, meta))]
 
 
-def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequence[str]) -> Graph:
+def _make_canonical(
+    inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequence[str]
+) -> Graph:
     """The graph under names that depend on its structure alone, without where it stood and what was
     measured there.
     """
@@ -204,14 +206,16 @@ def list_piece_levels(graph: Graph, named: Collection[str] = ()) -> Iterator[lis
     operations = [node for node in graph.nodes if node.counts]
     suspects = [node for node in operations if node.plain_operator in named]
     for reach in range(1, _REACH + 1):
-        yield _extract_distinct(extractor, (_cone(graph, node, reach) for node in suspects), seen)
+        yield _extract_distinct(
+            extractor, (_list_cone(graph, node, reach) for node in suspects), seen
+        )
     yield _extract_distinct(
         extractor, ([node.name] for node in operations), seen
     )  # no more than the graph
     for reach in range(2, _REACH + 1):
-        cones = (_cone(graph, node, reach) for node in operations)
+        cones = (_list_cone(graph, node, reach) for node in operations)
         yield _keep_affordable(graph, _extract_distinct(extractor, cones, seen), _SHARES[reach])
-    for blocks in _blocks(graph):
+    for blocks in _list_blocks(graph):
         yield _keep_affordable(graph, _extract_distinct(extractor, blocks, seen), _BLOCKS)
 
 
@@ -221,7 +225,7 @@ def list_larger_pieces(graph: Graph) -> Iterator[Graph]:
     """
     extractor = PieceExtractor(graph)
     names = [node.name for node in graph.nodes]
-    blocks = sorted((block for level in _blocks(graph) for block in level), key=len)
+    blocks = sorted((block for level in _list_blocks(graph) for block in level), key=len)
     runs = [names[start : start + _RUN] for start in range(0, len(names), _RUN)]
     yield from _extract_distinct(extractor, [*extractor.list_regions(), *blocks, *runs], set())
 
@@ -244,7 +248,7 @@ def _keep_affordable(graph: Graph, pieces: list[Graph], share: float) -> list[Gr
     return pieces if size <= share * graph.statements else []
 
 
-def _cone(graph: Graph, node: Node, reach: int) -> list[str]:
+def _list_cone(graph: Graph, node: Node, reach: int) -> list[str]:
     """A node and what it is computed from, `reach` operations deep."""
     names, edge = [node.name], [node]
     for _ in range(reach - 1):
@@ -254,7 +258,7 @@ def _cone(graph: Graph, node: Node, reach: int) -> list[str]:
     return names
 
 
-def _blocks(graph: Graph) -> Iterator[list[list[str]]]:
+def _list_blocks(graph: Graph) -> Iterator[list[list[str]]]:
     """Sub-modules by their depth in the module tree, the innermost first."""
     blocks: dict[tuple[int, ...], list[str]] = {}
     for node in graph.nodes:

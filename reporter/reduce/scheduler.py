@@ -146,8 +146,8 @@ class Scheduler:
         Candidates are taken lazily, at most a few rounds ahead; what runs behind the first
         interesting one is killed.
         """
-        trials = (self._trial(text, overrides) for text in candidates)
-        with contextlib.closing(self._verdicts(trials)) as verdicts:
+        trials = (self._build_trial(text, overrides) for text in candidates)
+        with contextlib.closing(self._judge_in_order(trials)) as verdicts:
             return next((index for index, verdict in enumerate(verdicts) if verdict), None)
 
     def ask(
@@ -162,10 +162,10 @@ class Scheduler:
         Hints go on running after the answer; those that the next question does not repeat are
         killed then.
         """
-        wanted = self._trial(text, overrides)
-        ahead = [self._trial(hint, overrides) for hint in hints]
+        wanted = self._build_trial(text, overrides)
+        ahead = [self._build_trial(hint, overrides) for hint in hints]
         self._keep({key for trial in (wanted, *ahead) for key in trial.keys})
-        while self._verdict(wanted) is None:
+        while self._judge_trial(wanted) is None:
             if self._is_over(wanted):
                 return False
             for trial in (wanted, *ahead):
@@ -176,9 +176,9 @@ class Scheduler:
 
     def find_answer(self, text: str, overrides: Overrides | None = None) -> Answer | None:
         """What is known of a candidate from the first test."""
-        return self._look_up(self._trial(text, overrides).keys[0])
+        return self._look_up(self._build_trial(text, overrides).keys[0])
 
-    def _verdicts(self, trials: Iterator[_Trial]) -> Generator[bool, None, None]:
+    def _judge_in_order(self, trials: Iterator[_Trial]) -> Generator[bool, None, None]:
         """Verdicts in order, up to the first interesting candidate, with as many in flight as there
         are workers.
         """
@@ -187,7 +187,7 @@ class Scheduler:
         more = True
         try:
             while True:
-                while window and self._verdict(window[0]) is not None:
+                while window and self._judge_trial(window[0]) is not None:
                     if self._is_over(window[0]):
                         return
                     yield self._settle(window.popleft())
@@ -204,10 +204,10 @@ class Scheduler:
                         more = False
                         break
                     window.append(trial)
-                    won = self._verdict(trial) is True
+                    won = self._judge_trial(trial) is True
                 if not window and not more:
                     return
-                if window and self._verdict(window[0]) is not None:
+                if window and self._judge_trial(window[0]) is not None:
                     continue
                 if window and self._is_over(window[0]):
                     return
@@ -222,7 +222,7 @@ class Scheduler:
         one.
         """
         for place, trial in enumerate(window):
-            if self._verdict(trial):
+            if self._judge_trial(trial):
                 while len(window) > place + 1:
                     window.pop()
                 self._keep({key for kept in window for key in kept.keys})
@@ -231,9 +231,9 @@ class Scheduler:
 
     def _count_unknown(self, window: Iterable[_Trial]) -> int:
         """How many different candidates have not been answered."""
-        return len({trial.keys for trial in window if self._verdict(trial) is None})
+        return len({trial.keys for trial in window if self._judge_trial(trial) is None})
 
-    def _trial(self, text: str, overrides: Overrides | None) -> _Trial:
+    def _build_trial(self, text: str, overrides: Overrides | None) -> _Trial:
         chosen: Overrides = overrides or {}
         content = json.dumps(chosen, sort_keys=True) + "\0" + text
         keys = tuple(
@@ -248,7 +248,7 @@ class Scheduler:
                 self._memo[key] = Answer.from_json(entry)
         return self._memo.get(key)
 
-    def _verdict(self, trial: _Trial) -> bool | None:
+    def _judge_trial(self, trial: _Trial) -> bool | None:
         """Whether the candidate is interesting; None while a test has still to be asked."""
         for test, key in zip(self.tests, trial.keys, strict=True):
             answer = self._look_up(key)
@@ -302,7 +302,7 @@ class Scheduler:
 
     def _settle(self, trial: _Trial) -> bool:
         """The candidate counts now: charge it, hand it on if it fails in another way."""
-        verdict = self._verdict(trial)
+        verdict = self._judge_trial(trial)
         assert verdict is not None
         if trial.keys[0] not in self._settled:
             self._settled.add(trial.keys[0])
@@ -313,12 +313,12 @@ class Scheduler:
             if self._listener.on_other is not None and answer.failed and not liked:
                 self._listener.on_other(trial.text, answer)
             if self._listener.on_refused is not None and liked and not verdict:
-                self._listener.on_refused(*self._refusal(trial))
+                self._listener.on_refused(*self._find_refusal(trial))
             if self._listener.progress is not None:
                 self._listener.progress(self.counts)
         return verdict
 
-    def _refusal(self, trial: _Trial) -> tuple[str, str, Answer]:
+    def _find_refusal(self, trial: _Trial) -> tuple[str, str, Answer]:
         """The first test that does not like the candidate, with the candidate and its answer."""
         for test, key in zip(self.tests, trial.keys, strict=True):
             if not test.judge(self._memo[key]):

@@ -38,10 +38,10 @@ def propose_sizes(_: Candidate) -> Iterator[Change]:
     can be.
     """
     for step in (0, 1):
-        yield functools.partial(_all_small, step)
+        yield functools.partial(_shrink_all, step)
 
 
-def _all_small(step: int, candidate: Candidate) -> Candidate | None:
+def _shrink_all(step: int, candidate: Candidate) -> Candidate | None:
     """All sizes from 2 on upwards, each `step` more than the one below."""
     graph = require_graph(candidate)
     sizes = sorted({size for item in graph.inputs for size in item.meta.shape if size > 1})
@@ -69,25 +69,25 @@ class ShapePass:
         """One step after another, each tried once; those of the next sizes run ahead."""
         tried: set[_Step] = set()
         while True:
-            options = [each for each in self._options(candidate) if each[0] not in tried]
+            options = [each for each in self._list_options(candidate) if each[0] not in tried]
             found = ask.pick(options)
             if found is None:
                 return candidate
             tried.update(step for step, _ in options[: options.index(found) + 1])
             candidate = found[1]
 
-    def _options(self, candidate: Candidate) -> Iterator[tuple[_Step, Candidate]]:
+    def _list_options(self, candidate: Candidate) -> Iterator[tuple[_Step, Candidate]]:
         graph = require_graph(candidate)
         sizes = {size for item in graph.inputs for size in item.meta.shape if size > 1}
-        for size in (*_sort_descending(sizes), *_sort_descending(_constants(graph) - sizes)):
-            smaller = dict.fromkeys((2, self._next_below(size))) if size > 2 else (1,)
+        for size in (*_sort_descending(sizes), *_sort_descending(_list_constants(graph) - sizes)):
+            smaller = dict.fromkeys((2, self._choose_next_below(size))) if size > 2 else (1,)
             for step, proportional in itertools.product(smaller, (True, False)):
                 made = resize(graph, size, step, proportional)
                 if made != graph:
                     yield (size, step, proportional), candidate.with_graph(made)
 
     @staticmethod
-    def _next_below(size: int) -> int:
+    def _choose_next_below(size: int) -> int:
         """The half of a size, or the largest step below it if that is more."""
         return max(size // 2, next((step for step in _DOWNWARD if step < size), 2))
 
@@ -126,11 +126,13 @@ def propose_ranks(candidate: Candidate) -> Iterator[Change]:
     """Fewer dimensions: of all tensors of the largest rank only the last one, or the first one
     dropped, while that is possible; with the dimensions that operators name, or moved with them.
     """
-    for _ in range(_largest_rank(require_graph(candidate)) - 1):
+    for _ in range(_find_largest_rank(require_graph(candidate)) - 1):
         yield lambda c: _with_rank(c, 1)
         yield lambda c: _with_rank(c, 1, moves_dimensions=True)
-        yield lambda c: _with_rank(c, _largest_rank(require_graph(c)) - 1)
-        yield lambda c: _with_rank(c, _largest_rank(require_graph(c)) - 1, moves_dimensions=True)
+        yield lambda c: _with_rank(c, _find_largest_rank(require_graph(c)) - 1)
+        yield lambda c: _with_rank(
+            c, _find_largest_rank(require_graph(c)) - 1, moves_dimensions=True
+        )
 
 
 def simplify_ranks(candidate: Candidate) -> Candidate:
@@ -138,7 +140,7 @@ def simplify_ranks(candidate: Candidate) -> Candidate:
     return _with_rank(candidate, 1) or candidate
 
 
-def _largest_rank(graph: Graph) -> int:
+def _find_largest_rank(graph: Graph) -> int:
     return max((len(item.meta.shape) for item in graph.inputs if item.kind == "input"), default=0)
 
 
@@ -151,7 +153,7 @@ def _with_rank(
     where there is no such number.
     """
     graph = require_graph(candidate)
-    rank = _largest_rank(graph)
+    rank = _find_largest_rank(graph)
     aliased = any(i.alias or any(isinstance(s, str) for s in i.symbols) for i in graph.inputs)
     if not 0 < target < rank or aliased:
         return None
@@ -197,7 +199,7 @@ class CallSizePass:
     """Small sizes in a sequence of calls, keeping which of them are equal and which is larger."""
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        calls = candidate.check.calls
+        calls = candidate.assertion.calls
         values = sorted({size for call in calls for _, size in call})
         for start in (2, 3, 4, 5):
             if (
@@ -223,14 +225,16 @@ class CallSizePass:
                 )
                 for item in graph.inputs
             )
-            smaller = candidate.with_graph(replace(graph, inputs=inputs)).with_check(calls=renamed)
+            smaller = candidate.with_graph(replace(graph, inputs=inputs)).with_assertion(
+                calls=renamed
+            )
             found = ask.find_first([smaller])
             if found is not None:
                 return found
         return candidate
 
 
-def _constants(graph: Graph) -> set[int]:
+def _list_constants(graph: Graph) -> set[int]:
     found: set[int] = set()
 
     def note(value: Any) -> Any:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from anonymizer.graph import stock_layers
 from anonymizer.graph.ir import Graph, Input, Recipe
 from anonymizer.graph.layouts import compute_contiguous_strides
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import WRONG_AT_ONCE, Kind
 from reporter.reduce.candidate_questions import Change, require_graph
@@ -32,22 +32,22 @@ def propose_options(candidate: Candidate, with_backend: bool = False) -> Iterato
     The backend goes last of all (`with_backend`): a cheaper one than the user's makes every
     candidate before cheaper.
     """
-    check = candidate.check
-    for context in check.contexts:
+    assertion = candidate.assertion
+    for context in assertion.contexts:
         yield functools.partial(_drop_item, "contexts", context)
     for item in _list_removable(candidate):
         yield functools.partial(_drop_item, "config", item)
-    for item in check.arguments:
+    for item in assertion.arguments:
         if item[0] != "backend" or with_backend and not _draws_alike(candidate):
             yield functools.partial(_drop_item, "arguments", item)
-    yield lambda c: c.with_check(evaluation=False)
-    yield lambda c: c.with_check(compare_inputs=False)
+    yield lambda c: c.with_assertion(evaluation=False)
+    yield lambda c: c.with_assertion(compare_inputs=False)
 
 
 def _list_removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
     """The config assignments that may go without making the comparison itself wrong."""
     fixed = _draws_alike(candidate)
-    for item in candidate.check.config:
+    for item in candidate.assertion.config:
         if fixed and item[0].endswith("fallback_random"):
             continue
         if item[0].endswith("emulate_precision_casts") and candidate.coarse:
@@ -59,12 +59,12 @@ def _draws_alike(candidate: Candidate) -> bool:
     """Whether values of a program that draws are compared: nothing goes then that makes both sides
     draw alike.
     """
-    return candidate.draws and candidate.check.kind in WRONG_AT_ONCE
+    return candidate.draws and candidate.assertion.kind in WRONG_AT_ONCE
 
 
 def _drop_item(field: str, item: object, candidate: Candidate) -> Candidate:
-    left = tuple(each for each in getattr(candidate.check, field) if each != item)
-    return candidate.with_check(**{field: left})
+    left = tuple(each for each in getattr(candidate.assertion, field) if each != item)
+    return candidate.with_assertion(**{field: left})
 
 
 def drop_config(candidate: Candidate) -> Candidate:
@@ -79,8 +79,8 @@ def strip_surroundings(candidate: Candidate) -> Candidate:
     """Without contexts and torch.compile arguments other than the backend; what is compared and
     config stay.
     """
-    backend = tuple(item for item in candidate.check.arguments if item[0] == "backend")
-    return candidate.with_check(contexts=(), arguments=backend, evaluation=False)
+    backend = tuple(item for item in candidate.assertion.arguments if item[0] == "backend")
+    return candidate.with_assertion(contexts=(), arguments=backend, evaluation=False)
 
 
 def propose_backward(_: Candidate) -> Iterator[Change]:
@@ -92,21 +92,25 @@ def propose_backward(_: Candidate) -> Iterator[Change]:
 
 
 def _with_backward(how: str, candidate: Candidate) -> Candidate | None:
-    return candidate.with_check(backward=how) if how in _list_plainer(candidate.check) else None
+    return (
+        candidate.with_assertion(backward=how)
+        if how in _list_plainer(candidate.assertion)
+        else None
+    )
 
 
-def _list_plainer(check: ReproCheck) -> list[str]:
+def _list_plainer(assertion: ReproAssertion) -> list[str]:
     """The plainer ways to ask for gradients, plainest first."""
-    if check.backward == "none":
+    if assertion.backward == "none":
         return []
-    ways = [] if check.kind == Kind.WRONG_GRADIENT else ["none"]
-    return ways if check.backward == "sum" else [*ways, "sum"]
+    ways = [] if assertion.kind == Kind.WRONG_GRADIENT else ["none"]
+    return ways if assertion.backward == "sum" else [*ways, "sum"]
 
 
 def simplify_backward(candidate: Candidate) -> Candidate:
     """Without gradients, or with those of a sum where they are what is wrong."""
-    plainer = _list_plainer(candidate.check)
-    return candidate.with_check(backward=plainer[0]) if plainer else candidate
+    plainer = _list_plainer(candidate.assertion)
+    return candidate.with_assertion(backward=plainer[0]) if plainer else candidate
 
 
 def propose_arguments(candidate: Candidate) -> Iterator[Change]:
@@ -114,7 +118,7 @@ def propose_arguments(candidate: Candidate) -> Iterator[Change]:
     nothing. Of wrong gradients those of layers too, unless the program is one layer.
     """
     yield convert_to_arguments
-    if candidate.check.kind == Kind.WRONG_GRADIENT and len(require_graph(candidate).nodes) > 1:
+    if candidate.assertion.kind == Kind.WRONG_GRADIENT and len(require_graph(candidate).nodes) > 1:
         yield functools.partial(convert_to_arguments, with_layers=True)
 
 
@@ -147,19 +151,19 @@ def propose_inputs(candidate: Candidate) -> Iterator[Change]:
     """Plainer inputs, all at once and one by one: no gradient, default layout, no alias, plain
     random floats; private state as plain arguments.
     """
-    changes = list(_changes(candidate, (*_STEPS, _dtype)))
+    changes = list(_list_changes(candidate, (*_STEPS, _simplify_dtype)))
     yield functools.partial(_apply_all, changes)
     yield from changes
 
 
 def simplify_inputs(candidate: Candidate) -> Candidate:
     """All of it at once, except that every dtype stays, and gradients that are wrong."""
-    is_asked = candidate.check.kind == Kind.WRONG_GRADIENT
-    steps = [step for step in _STEPS if step is not _no_grad or not is_asked]
-    return _apply_all(_changes(candidate, steps), candidate)
+    is_asked = candidate.assertion.kind == Kind.WRONG_GRADIENT
+    steps = [step for step in _STEPS if step is not _drop_grad or not is_asked]
+    return _apply_all(_list_changes(candidate, steps), candidate)
 
 
-def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
+def _list_changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
     for item in require_graph(candidate).inputs:
         for step in steps:
             yield functools.partial(_change, item.name, step)
@@ -178,7 +182,7 @@ def _change(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
     return candidate.with_graph(replace_input(graph, item, new)) if item and new else None
 
 
-def _no_grad(item: Input) -> Input | None:
+def _drop_grad(item: Input) -> Input | None:
     return (
         replace(item, meta=replace(item.meta, requires_grad=False))
         if item.kind == "input"
@@ -186,11 +190,11 @@ def _no_grad(item: Input) -> Input | None:
     )
 
 
-def _argument(item: Input) -> Input | None:
+def _make_argument(item: Input) -> Input | None:
     return replace(item, kind="input") if item.kind == "buffer" else None
 
 
-def _no_alias(item: Input) -> Input | None:
+def _drop_alias(item: Input) -> Input | None:
     return (
         replace(
             item,
@@ -202,7 +206,7 @@ def _no_alias(item: Input) -> Input | None:
     )
 
 
-def _layout(item: Input) -> Input | None:
+def _make_contiguous(item: Input) -> Input | None:
     return (
         replace(item, meta=replace(item.meta, stride=compute_contiguous_strides(item.meta.shape)))
         if item.meta.stride and not item.alias
@@ -210,7 +214,7 @@ def _layout(item: Input) -> Input | None:
     )
 
 
-def _recipe(item: Input) -> Input | None:
+def _simplify_recipe(item: Input) -> Input | None:
     if item.kind == "param" and item.meta.is_float and item.recipe != Recipe("randn"):
         return replace(item, recipe=Recipe("randn"))
     plain = (
@@ -236,18 +240,18 @@ def _make_small(item: Input) -> Input | None:
     return None
 
 
-def _dtype(item: Input) -> Input | None:
+def _simplify_dtype(item: Input) -> Input | None:
     if item.meta.is_float and item.meta.dtype != "float32":
         return replace(item, meta=replace(item.meta, dtype="float32"))
     return None
 
 
 _STEPS: tuple[_Step, ...] = (
-    _no_grad,
-    _argument,
-    _no_alias,
-    _layout,
-    _recipe,
+    _drop_grad,
+    _make_argument,
+    _drop_alias,
+    _make_contiguous,
+    _simplify_recipe,
     _make_ordinary,
     _make_small,
 )

@@ -46,11 +46,11 @@ def find_named_operators(failure: Failure | None) -> frozenset[str]:
         if _LOWERED.search(str(frame.get("file", ""))):
             words.add(str(frame.get("function", "")))
     for kernel in failure.get("kernels", ()):
-        words.update(_operators(str(kernel)))
+        words.update(_list_operators(str(kernel)))
     return frozenset(word.strip("_") for word in words)
 
 
-def _operators(kernel: str) -> Iterator[str]:
+def _list_operators(kernel: str) -> Iterator[str]:
     """What may be operators in `cpp_fused_add_native_layer_norm_3`: nothing tells where one ends,
     so every run of its words.
     """
@@ -94,7 +94,7 @@ class Slices:
         values of a piece may be lost in the whole.
         """
         whole = self.make(graph)
-        if whole.check.kind != Kind.CRASH or graph.statements > _SMALL:
+        if whole.assertion.kind != Kind.CRASH or graph.statements > _SMALL:
             return False
         return not self.ask.holds(whole, self.others) and self.ask.has_passed(whole)
 
@@ -102,7 +102,7 @@ class Slices:
         """The first group of pieces that shows the failure; a group that cannot be judged is asked
         in parts.
         """
-        groups = list(_groups(pieces, _GROUPS))
+        groups = list(_split_groups(pieces, _GROUPS))
         made = [self.make(merge_pieces(group)) for group in groups]
         self.patience -= len(groups)
         found = self.ask.pick(zip(groups, made))
@@ -118,14 +118,14 @@ class Slices:
     def _narrow(self, pieces: list[Graph]) -> Candidate:
         """As few of the pieces as show it together: one, as a rule."""
         while len(pieces) > 1:
-            found = self._pick(list(_groups(pieces, 2)))
+            found = self._pick(list(_split_groups(pieces, 2)))
             if found is None:
-                pieces = delta_debugging.minimise_list(pieces, self._index)
+                pieces = delta_debugging.minimise_list(pieces, self._find_index)
                 break
             pieces = found[1]
         return self.make(merge_pieces(pieces))
 
-    def _index(self, options: Sequence[list[Graph]]) -> int | None:
+    def _find_index(self, options: Sequence[list[Graph]]) -> int | None:
         found = self._pick(options)
         return found[0] if found is not None else None
 
@@ -137,7 +137,7 @@ class Slices:
         return (found[0], options[found[0]]) if found is not None else None
 
 
-def _groups(pieces: Sequence[Graph], count: int) -> Iterator[list[Graph]]:
+def _split_groups(pieces: Sequence[Graph], count: int) -> Iterator[list[Graph]]:
     size = max(1, -(-len(pieces) // count))
     for start in range(0, len(pieces), size):
         yield list(pieces[start : start + size])

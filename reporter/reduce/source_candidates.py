@@ -12,7 +12,7 @@ from pathlib import Path
 
 from anonymizer.edits import reduce
 from anonymizer.graph.identifiers import find_names
-from anonymizer.graph.repro import CallingConvention, ReproBody, ReproCheck
+from anonymizer.graph.repro import CallingConvention, ReproAssertion, ReproBody
 from anonymizer.source import rewriting, state
 from anonymizer.source.rewriting import SourceError, SourceProgram
 from anonymizer.source.script import public_script
@@ -90,52 +90,56 @@ def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> Rewrit
     """
     material = captured.material
     text = material.sources.get(material.script) if material.script is not None else None
-    if text is None or material.check is None or material.check.compiler != Compiler.COMPILE:
+    if (
+        text is None
+        or material.assertion is None
+        or material.assertion.compiler != Compiler.COMPILE
+    ):
         return None
     frames, words = material.frames, captured.surroundings.vocabulary
     return _rewrite("script", lambda: public_script.rebuild_script(text, frames, words), say)
 
 
 def make_judgeable(
-    content: RewrittenProgram, check: ReproCheck
-) -> Iterator[tuple[RewrittenProgram, ReproCheck]]:
-    """The program, and the check that can judge it: where a side effect is lost, with its state;
-    where several calls are needed, first with those before it, and with objects that all of them
-    get; where values are wrong, also with state that each run makes anew.
+    content: RewrittenProgram, assertion: ReproAssertion
+) -> Iterator[tuple[RewrittenProgram, ReproAssertion]]:
+    """The program, and the assertion that can judge it: where a side effect is lost, with its
+    state; where several calls are needed, first with those before it, and with objects that all of
+    them get; where values are wrong, also with state that each run makes anew.
     """
     program = content.program
-    if check.property == Property.SIDE_EFFECT:
+    if assertion.property == Property.SIDE_EFFECT:
         for observed in state.observe(program):
-            yield RewrittenProgram(observed), check
+            yield RewrittenProgram(observed), assertion
         return
-    renewed = list(state.renew(program)) if check.kind in WRONG_VALUES else []
+    renewed = list(state.renew(program)) if assertion.kind in WRONG_VALUES else []
     several = [
         (
             RewrittenProgram(replace(made, inputs=each.inputs, sizes=each.calls[-1])),
-            replace(check, calls=each.calls),
+            replace(assertion, calls=each.calls),
         )
         for made in (program, *renewed)
         for each in program.sequences
     ]
-    if check.kind in SEVERAL_CALLS:
+    if assertion.kind in SEVERAL_CALLS:
         yield from several
         yield from _keep_arguments(several)
-    yield content, check
-    yield from ((RewrittenProgram(made), check) for made in renewed)
-    if check.kind not in SEVERAL_CALLS and check.compiler == Compiler.COMPILE:
+    yield content, assertion
+    yield from ((RewrittenProgram(made), assertion) for made in renewed)
+    if assertion.kind not in SEVERAL_CALLS and assertion.compiler == Compiler.COMPILE:
         yield from several
 
 
 def _keep_arguments(
-    several: Sequence[tuple[RewrittenProgram, ReproCheck]],
-) -> Iterator[tuple[RewrittenProgram, ReproCheck]]:
+    several: Sequence[tuple[RewrittenProgram, ReproAssertion]],
+) -> Iterator[tuple[RewrittenProgram, ReproAssertion]]:
     """Several calls of a program that all get the same objects, where it is given some, and nothing
     differs from call to call: as they are at the last call, or as they may have been at the first.
     """
-    for made, check in several:
-        is_same = not any(check.calls) and state.holds_objects(made.program)
-        if is_same and check.backward == "none":
-            kept = replace(check, keeps_arguments=True)
+    for made, assertion in several:
+        is_same = not any(assertion.calls) and state.holds_objects(made.program)
+        if is_same and assertion.backward == "none":
+            kept = replace(assertion, keeps_arguments=True)
             yield made, kept
             begun = state.forget_stored(made.program)
             if begun is not None:
@@ -189,8 +193,8 @@ class _Control:
         return ReproBody(definitions, "repro", ("return (torch.ones(2),)",))
 
 
-#: A plainer check around the source.
-_CHECK = SweepPass((simplification.propose_options, simplification.propose_backward))
+#: A plainer assertion around the source.
+_PLAINER_ASSERTION = SweepPass((simplification.propose_options, simplification.propose_backward))
 _CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
 
 
@@ -202,18 +206,18 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     one that compiles none of that stays as it is.
     """
 
-    before = candidate.check.prelude
+    before = candidate.assertion.prelude
     text = write_backend(program)
     if not text or text not in before:
         return candidate
-    kind = Kind.CRASH if candidate.check.kind == Kind.CRASH else Kind.WRONG_RESULT
-    plain = replace(candidate.check, kind=kind, calls=(), contexts=(), backward="none")
+    kind = Kind.CRASH if candidate.assertion.kind == Kind.CRASH else Kind.WRONG_RESULT
+    plain = replace(candidate.assertion, kind=kind, calls=(), contexts=(), backward="none")
 
-    def around(item: SourceProgram, other: Candidate = candidate) -> Candidate:
-        return other.with_check(prelude=before.replace(text, write_backend(item)))
+    def wrap(item: SourceProgram, other: Candidate = candidate) -> Candidate:
+        return other.with_assertion(prelude=before.replace(text, write_backend(item)))
 
     def works(item: SourceProgram, control: _Control) -> bool:
-        asked = around(item, Candidate(control, plain))
+        asked = wrap(item, Candidate(control, plain))
         return not ask.holds(asked) and ask.has_passed(asked)
 
     controls = [control for control in _CONTROLS if works(program, control)]
@@ -221,7 +225,7 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
 
     def find_first(programs: Sequence[SourceProgram]) -> int | None:
         left = [at for at, item in enumerate(programs) if _returns(item) or not must_return]
-        while (found := ask.pick((at, around(programs[at])) for at in left)) is not None:
+        while (found := ask.pick((at, wrap(programs[at])) for at in left)) is not None:
             chosen = found[0]
             if all(works(programs[chosen], control) for control in controls):
                 return chosen
@@ -230,7 +234,7 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
 
     if not controls:
         return candidate
-    smaller = around(reduce.reduce(program, find_first))
+    smaller = wrap(reduce.reduce(program, find_first))
     return smaller if ask.holds(smaller) else candidate
 
 
@@ -246,29 +250,29 @@ def _returns(program: SourceProgram) -> bool:
 
 
 def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
-    """The smallest rewritten source that shows the failure, then the plainest check around it."""
+    """The smallest rewritten source that shows the failure, then the plainest assertion."""
 
     assert isinstance(seed.content, RewrittenProgram)
-    best = _CHECK.run(CallPass().run(seed, ask), ask)
+    best = _PLAINER_ASSERTION.run(CallPass().run(seed, ask), ask)
 
     def find_first(programs: Sequence[SourceProgram]) -> int | None:
-        made = (Candidate(RewrittenProgram(item), best.check) for item in programs)
+        made = (Candidate(RewrittenProgram(item), best.assertion) for item in programs)
         found = ask.pick(enumerate(made))
         return found[0] if found is not None else None
 
     assert isinstance(best.content, RewrittenProgram)
     smallest = reduce.reduce(best.content.program, find_first)
-    reduced = _without_unused_sizes(Candidate(RewrittenProgram(smallest), best.check), ask)
+    reduced = _without_unused_sizes(Candidate(RewrittenProgram(smallest), best.assertion), ask)
     return _without_loop(LAST.run(reduced, ask), ask)
 
 
 def _without_loop(candidate: Candidate, ask: Questions) -> Candidate:
     """The only call that is left of several, alone, if it fails so."""
-    calls = candidate.check.calls
+    calls = candidate.assertion.calls
     if len(calls) != 1 or not isinstance(candidate.content, RewrittenProgram):
         return candidate
     alone = RewrittenProgram(replace(candidate.content.program, sizes=calls[0]))
-    return ask.find_first([Candidate(alone, replace(candidate.check, calls=()))]) or candidate
+    return ask.find_first([Candidate(alone, replace(candidate.assertion, calls=()))]) or candidate
 
 
 def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
@@ -279,10 +283,12 @@ def _without_unused_sizes(candidate: Candidate, ask: Questions) -> Candidate:
     if all(name in read for name, _ in program.sizes):
         return candidate
     sizes = tuple(each for each in program.sizes if each[0] in read)
-    calls = tuple(tuple(each for each in call if each[0] in read) for call in candidate.check.calls)
-    check = replace(candidate.check, calls=calls)
+    calls = tuple(
+        tuple(each for each in call if each[0] in read) for call in candidate.assertion.calls
+    )
+    assertion = replace(candidate.assertion, calls=calls)
     return (
-        ask.find_first([Candidate(RewrittenProgram(replace(program, sizes=sizes)), check)])
+        ask.find_first([Candidate(RewrittenProgram(replace(program, sizes=sizes)), assertion)])
         or candidate
     )
 

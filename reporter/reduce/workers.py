@@ -45,11 +45,15 @@ class WorkerSet:
         """Makes the workers of all interpreters."""
         kind = self._isolation
         with contextlib.ExitStack() as stack:
-            self.pool = stack.enter_context(self._pool(self.python, self.warm, f"workers-{kind}"))
+            self.pool = stack.enter_context(
+                self._build_pool(self.python, self.warm, f"workers-{kind}")
+            )
             self.contrasts: list[ContrastInterpreter] = []
             for number, info in enumerate(self._others):
                 warm = self._warm(info.path)
-                pool = stack.enter_context(self._pool(info.path, warm, f"workers-{kind}-{number}"))
+                pool = stack.enter_context(
+                    self._build_pool(info.path, warm, f"workers-{kind}-{number}")
+                )
                 self.contrasts.append(ContrastInterpreter(info, pool, warm))
             preloaded = (
                 stack.enter_context(PreloadedProcess(self.python, self.warm))
@@ -72,7 +76,7 @@ class WorkerSet:
         """The folder of an interpreter's warm-up cache, which outlives the run."""
         return prepare_warm_folder(python, self.folder / "warm")
 
-    def _pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
+    def _build_pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
         """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever
         they run.
         """

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from collectors.protocol.failure import Failure
 from collectors.protocol.graphs import CaptureWay, EquivalenceAnswer
 from reporter.core.errors import UsageError
@@ -88,10 +88,9 @@ class CapturedVerdict:
         return Kind.UNSUPPORTED if self.is_request else self.kind
 
 
-@dataclass(frozen=True)
-class ProgramMaterial:
-    """What candidates are made from: the check, the graphs with how each was captured, the call's
-    values and source as they were gathered, and the texts of the program's files by path.
+class ProgramMaterial(msgspec.Struct, frozen=True):
+    """What candidates are made from: the assertion, the graphs with how each was captured, the
+    call's values and source as they were gathered, and the texts of the program's files by path.
 
     `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
     private program. `whole` is the trace of the failing call and the proof of its rewriting, where
@@ -99,11 +98,12 @@ class ProgramMaterial:
     led to the call; `script` is its path among the `sources`.
     """
 
-    check: ReproCheck | None = None
+    #: In recording.json under the key `check`, which recordings of earlier releases have.
+    assertion: ReproAssertion | None = msgspec.field(default=None, name="check")
     captures: tuple[tuple[GraphJson, CaptureWay], ...] = ()
     gathered: GatheredJson | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
-    tensors: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, str] = msgspec.field(default_factory=dict)
+    tensors: Mapping[str, int] = msgspec.field(default_factory=dict)
     whole: WholeModel | None = None
     script: str | None = None
     frames: tuple[tuple[str, int], ...] = ()
@@ -171,7 +171,7 @@ class CapturedCall:
         numbers.
         """
         traced = (self.material.whole or {}).get("trace", {}).get("tensors", ())
-        return frozenset(_sizes([*(graph for graph, _ in self.material.captures), *traced]))
+        return frozenset(_list_sizes([*(graph for graph, _ in self.material.captures), *traced]))
 
     def save(self, path: Path) -> None:
         """Writes the recording, mode 0600."""
@@ -205,7 +205,7 @@ class _Saved:
     call: CapturedCall
 
 
-def _sizes(value: Any) -> Iterator[int]:
+def _list_sizes(value: Any) -> Iterator[int]:
     """Every shape in the IR, wherever it is, and the bounds of the statistics."""
     if isinstance(value, dict):
         for key, item in value.items():
@@ -216,7 +216,7 @@ def _sizes(value: Any) -> Iterator[int]:
                 if isinstance(item.get("max"), int):
                     yield item["max"] + 1
             else:
-                yield from _sizes(item)
+                yield from _list_sizes(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _sizes(item)
+            yield from _list_sizes(item)

@@ -90,14 +90,14 @@ def compute_fingerprint(
         signal: what killed the process, if something did.
     """
     if kind in CRASHES:
-        return _of_exception(layer, failure) if failure else Fingerprint()
+        return _fingerprint_exception(layer, failure) if failure else Fingerprint()
     names = sorted(set(operators))
     if not names:
         return Fingerprint()
     return Fingerprint((kind, layer, *([signal] if signal else []), *names))
 
 
-def _of_exception(layer: Layer, failure: Failure) -> Fingerprint:
+def _fingerprint_exception(layer: Layer, failure: Failure) -> Fingerprint:
     exception = str(failure.get("exception") or "")
     first_line = str(failure.get("first_line") or "")
     if exception and _COMPILERS_WORDS.match(first_line):

@@ -158,7 +158,7 @@ def _explain_errors(output: Path) -> Iterator[None]:
 
 
 def _fill(folder: Path, contents: Mapping[str, bytes], kept: Iterable[Path]) -> None:
-    os.chmod(folder, 0o755 & ~_umask())
+    os.chmod(folder, 0o755 & ~_read_umask())
     secret = folder / PRIVATE
     secret.mkdir(mode=0o700)
     for path in kept:
@@ -221,7 +221,7 @@ def _put_in_place(fresh: Path, output: Path) -> None:
         shutil.rmtree(aside.parent, ignore_errors=True)
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     current = os.umask(0o022)
     os.umask(current)
     return current

@@ -58,7 +58,7 @@ def find_bwrap() -> str:
             "code of others runs in a sandbox only, and bubblewrap is missing; install it (package"
             f" bubblewrap), {_WAY_OUT}"
         )
-    problem = _problem(found)
+    problem = _find_problem(found)
     if problem is not None:
         raise CannotJudgeError(
             f"code of others runs in a sandbox only, and bubblewrap does not work here ({problem});"
@@ -68,14 +68,14 @@ def find_bwrap() -> str:
 
 
 @functools.lru_cache(maxsize=4)
-def _abilities(bwrap: str) -> str:
+def _read_abilities(bwrap: str) -> str:
     return subprocess.run([bwrap, "--help"], capture_output=True, text=True, timeout=30).stdout
 
 
 @functools.lru_cache(maxsize=4)
-def _problem(bwrap: str) -> str | None:
+def _find_problem(bwrap: str) -> str | None:
     """Why it does not work, found out by trying; None if it does."""
-    if "--size" not in _abilities(bwrap):
+    if "--size" not in _read_abilities(bwrap):
         return "it is older than version 0.7 and cannot limit the size of a file system"
     for name in ("prlimit", "setpriv"):
         if shutil.which(name) is None:
@@ -105,7 +105,7 @@ def build_arguments(
         files: name in the working folder inside, and the file outside that is shown there.
         folders: the same for absolute paths inside, read-only.
     """
-    words = [bwrap, *_namespaces(bwrap), "--die-with-parent", "--new-session", "--clearenv"]
+    words = [bwrap, *_list_namespaces(bwrap), "--die-with-parent", "--new-session", "--clearenv"]
     for name, value in {**VARIABLES, **variables}.items():
         words += ["--setenv", name, value]
     words += ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp"]
@@ -127,13 +127,13 @@ def build_arguments(
         "--",
         "prlimit",
         *limits.list_prlimit_options(),
-        f"--nproc={_tasks(limits)}",
+        f"--nproc={_limit_tasks(limits)}",
         "--",
     ]
     return [*words, *(_give_up_root() if _is_root() else ())]
 
 
-def _namespaces(bwrap: str) -> list[str]:
+def _list_namespaces(bwrap: str) -> list[str]:
     """New ones of every kind.
 
     Root gets no user namespace, but becomes somebody else afterwards (`_give_up_root`).
@@ -152,7 +152,7 @@ def _namespaces(bwrap: str) -> list[str]:
         ]
     words = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
     words += ["--hostname", "sandbox", "--cap-drop", "ALL"]
-    return [*words, "--disable-userns"] if "--disable-userns" in _abilities(bwrap) else words
+    return [*words, "--disable-userns"] if "--disable-userns" in _read_abilities(bwrap) else words
 
 
 def _give_up_root() -> list[str]:
@@ -174,7 +174,7 @@ def _is_root() -> bool:
     return os.geteuid() == 0 and whole
 
 
-def _tasks(limits: Limits) -> int:
+def _limit_tasks(limits: Limits) -> int:
     """RLIMIT_NPROC: before Linux 5.14 it counts the user's tasks everywhere, so those that are
     there already come on top.
     """

@@ -20,7 +20,7 @@ MIB = 2**20
 GIB = 2**30
 
 
-def _cpus() -> int:
+def _count_cpus() -> int:
     return os.cpu_count() or 1
 
 
@@ -36,8 +36,8 @@ class Limits:
 
     seconds: float = 120.0
     memory: int = 8 * GIB
-    tasks: int = field(default_factory=lambda: 384 + 64 * _cpus())
-    cpu: float = field(default_factory=lambda: 600.0 * _cpus())
+    tasks: int = field(default_factory=lambda: 384 + 64 * _count_cpus())
+    cpu: float = field(default_factory=lambda: 600.0 * _count_cpus())
     file: int = GIB
     disk: int = 2 * GIB
     output: int = 256 * 1024

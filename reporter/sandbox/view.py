@@ -86,14 +86,14 @@ def build_interpreter_view(python: Path) -> View:
     """
     facts = interpreter.ask(python, _ASK)
     prefixes = list(dict.fromkeys([*facts["prefixes"], *map(os.path.realpath, facts["prefixes"])]))
-    paths = [part for prefix in prefixes for part in _parts(prefix)]
+    paths = [part for prefix in prefixes for part in _list_parts(prefix)]
     hidden = [path for path in facts["sites"] if not _lies_within(path, [*paths, *_SYSTEM])]
     paths += [*hidden, os.path.realpath(python)]
     # an editable installation keeps its packages where they are developed
     paths += [path for path in facts["packages"] if not _lies_within(path, paths)]
     paths = [path for path in paths if os.path.exists(path)]
     # a user's own packages lie in a home that is not shown, where Python would not look
-    return View(_drop_nested(paths), _links(python, paths), tuple(hidden))
+    return View(_drop_nested(paths), _list_links(python, paths), tuple(hidden))
 
 
 def build_tool_view() -> View:
@@ -108,7 +108,7 @@ def build_tool_view() -> View:
     return build_interpreter_view(Path(sys.executable)) + View(tuple(parts))
 
 
-def _parts(prefix: str) -> list[str]:
+def _list_parts(prefix: str) -> list[str]:
     if prefix == "/" or not os.path.isdir(prefix):
         return []
     # a conda environment keeps its compilers' C library under the name of the machine
@@ -116,7 +116,7 @@ def _parts(prefix: str) -> list[str]:
     return [os.path.join(prefix, name) for name in sorted(names)]
 
 
-def _links(python: Path, shown: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _list_links(python: Path, shown: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The links from `python` to the file it is in the end, as far as they lie where nothing is
     shown.
     """

@@ -31,7 +31,7 @@ def measure_usage(root: int) -> Usage:
     """What `root` and everything it started take; zeros if it is gone."""
     children: dict[int, list[int]] = {}
     threads: dict[int, int] = {}
-    for pid, parent, count in _processes():
+    for pid, parent, count in _list_processes():
         children.setdefault(parent, []).append(pid)
         threads[pid] = count
     tree, left = [], [root] if root in threads else []
@@ -61,7 +61,7 @@ def measure_proportional_memory(pids: tuple[int, ...]) -> int:
 def count_tasks(user: int) -> int:
     """Processes and threads that a user has on this machine."""
     count = 0
-    for pid, _, threads in _processes():
+    for pid, _, threads in _list_processes():
         try:
             count += threads if os.stat(f"/proc/{pid}").st_uid == user else 0
         except OSError:
@@ -92,7 +92,7 @@ def is_disk_full(pid: int, folder: str) -> bool:
     return state.f_blocks > 0 and state.f_bavail * 100 < state.f_blocks
 
 
-def _processes() -> Iterator[tuple[int, int, int]]:
+def _list_processes() -> Iterator[tuple[int, int, int]]:
     """Each process: its number, its parent's, and its threads."""
     for name in os.listdir("/proc"):
         if name.isdigit():

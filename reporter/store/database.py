@@ -108,10 +108,10 @@ _SCHEMA = (
 def find_store_path() -> Path:
     """The file: `BUGREPORT_STORE`, else `store.sqlite3` in the user's data folder."""
     given = os.environ.get(STORE_VARIABLE)
-    return Path(given) if given else _usual_path()
+    return Path(given) if given else _find_usual_path()
 
 
-def _usual_path() -> Path:
+def _find_usual_path() -> Path:
     return platformdirs.user_data_path("bugreport", appauthor=False) / "store.sqlite3"
 
 
@@ -170,7 +170,7 @@ def _is_ours(path: Path) -> bool:
     begins like one.
     """
     with contextlib.suppress(OSError), open(path, "rb") as file:
-        return path == _usual_path() or file.read(len(_MAGIC)) == _MAGIC
+        return path == _find_usual_path() or file.read(len(_MAGIC)) == _MAGIC
     return False
 
 
@@ -229,10 +229,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
-    if _version(connection) == len(_SCHEMA):
+    if _read_version(connection) == len(_SCHEMA):
         return
     with open_transaction(connection):
-        seen = _version(connection)
+        seen = _read_version(connection)
         if seen > len(_SCHEMA):
             raise UsageError(
                 f"{path} was written by a newer bugreport; update this one, or set {STORE_VARIABLE}"
@@ -245,7 +245,7 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {len(_SCHEMA)}")
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def _read_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 

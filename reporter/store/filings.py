@@ -90,14 +90,14 @@ def find_filing(store: sqlite3.Connection, key: str, address: str) -> Filing | N
     row = store.execute(
         "SELECT * FROM filings WHERE key = ? AND repository = ?", (key, address)
     ).fetchone()
-    return _filing(row) if row else None
+    return _build_filing(row) if row else None
 
 
 def list_filings(store: sqlite3.Connection, key: str | None = None) -> list[Filing]:
     """Those of one report, or all; the oldest change first."""
     where, values = ("WHERE key = ?", (key,)) if key is not None else ("", ())
     rows = store.execute(f"SELECT * FROM filings {where} ORDER BY updated, repository", values)
-    return [_filing(row) for row in rows]
+    return [_build_filing(row) for row in rows]
 
 
 def set_state(
@@ -204,7 +204,7 @@ def is_beside(address: str) -> bool:
     return "/" in address.partition("#")[2]
 
 
-def _filing(row: sqlite3.Row) -> Filing:
+def _build_filing(row: sqlite3.Row) -> Filing:
     return Filing(
         key=row["key"],
         address=row["repository"],

@@ -96,7 +96,9 @@ def list_reports(store: sqlite3.Connection) -> list[StoredReport]:
     Raises:
         UsageError: a row is of another version.
     """
-    return [_row(row) for row in store.execute("SELECT * FROM reports ORDER BY created DESC, key")]
+    return [
+        _read_row(row) for row in store.execute("SELECT * FROM reports ORDER BY created DESC, key")
+    ]
 
 
 def find_reports(store: sqlite3.Connection, beginning: str) -> list[StoredReport]:
@@ -107,7 +109,7 @@ def find_reports(store: sqlite3.Connection, beginning: str) -> list[StoredReport
     """
     pattern = beginning.lower().replace("%", "").replace("_", "") + "%"
     rows = store.execute("SELECT * FROM reports WHERE key LIKE ? ORDER BY created DESC", (pattern,))
-    return [_row(row) for row in rows]
+    return [_read_row(row) for row in rows]
 
 
 def find_alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]:
@@ -122,10 +124,10 @@ def find_alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredRe
         "SELECT * FROM reports WHERE fingerprint = ? AND key != ? ORDER BY created DESC",
         (report.fingerprint, report.key),
     )
-    return [_row(row) for row in rows]
+    return [_read_row(row) for row in rows]
 
 
-def _row(row: sqlite3.Row) -> StoredReport:
+def _read_row(row: sqlite3.Row) -> StoredReport:
     source = f"the report {row['key']} of the store"
     values = {item.name: row[item.name] for item in fields(StoredReport)}
     values |= {

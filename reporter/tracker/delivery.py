@@ -91,7 +91,7 @@ class SubmissionService:
     def _deliver(self, delivery: Delivery) -> DeliveredPost:
         with open_store() as store:
             row = find_filing(store, self.key, delivery.address)
-            since = _moment(find_first_sending(store, self.key, delivery.address))
+            since = _parse_moment(find_first_sending(store, self.key, delivery.address))
         if row is not None and row.state is FilingState.CONFIRMED and row.number and row.url:
             return DeliveredPost(row.number, row.url, already=True)
         if row is None:
@@ -101,7 +101,7 @@ class SubmissionService:
             self.say(
                 f"an earlier attempt to send {delivery.what} may still be under way; looking for it"
             )
-            delivered = self._watch(delivery, since, self._rest(row))
+            delivered = self._watch(delivery, since, self._compute_rest(row))
         if delivered is not None:
             return self._confirm(delivery, replace(delivered, already=True), "found by its mark")
         return self._attempt(delivery)
@@ -172,9 +172,9 @@ class SubmissionService:
                 return delivered
             self.timeouts.sleep(max(0.0, min(self.timeouts.settle / _LOOKS, end - clock())))
 
-    def _rest(self, row: Filing) -> float:
+    def _compute_rest(self, row: Filing) -> float:
         """Seconds for which the request of an earlier process may still be under way."""
-        sent = _moment(row.updated)
+        sent = _parse_moment(row.updated)
         age = (datetime.now(timezone.utc) - sent).total_seconds() if sent else 0.0
         return min(self.timeouts.settle, max(0.0, self.timeouts.settle - age))
 
@@ -206,5 +206,5 @@ class SubmissionService:
             )
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None

@@ -101,13 +101,13 @@ def find_duplicates(
     found: dict[str, PossibleDuplicate] = {}
     trouble: list[str] = []
     try:
-        found.update((item.url, item) for item in _in_store(failure, repository))
+        found.update((item.url, item) for item in _search_store(failure, repository))
     except BugreportError as error:
         trouble.append(str(error))
     for query in build_queries(repository, failure) if session is not None else ():
         assert session is not None
         try:
-            items, gave_up = _on_tracker(session, query, failure)
+            items, gave_up = _search_tracker(session, query, failure)
             for item in items:
                 found.setdefault(item.url, item)
                 if item.score > found[item.url].score:
@@ -142,7 +142,7 @@ def build_queries(repository: Repository, failure: ReportedFailure) -> list[str]
     return asked
 
 
-def _in_store(failure: ReportedFailure, repository: Repository) -> Iterator[PossibleDuplicate]:
+def _search_store(failure: ReportedFailure, repository: Repository) -> Iterator[PossibleDuplicate]:
     """Reports of one's own with the same fingerprint, filed or not."""
     reason = (
         "your own report of the same failure: layer, exception and torch frames or operators agree"
@@ -164,7 +164,7 @@ def _in_store(failure: ReportedFailure, repository: Repository) -> Iterator[Poss
                 )
 
 
-def _on_tracker(
+def _search_tracker(
     session: TrackerSession, query: str, failure: ReportedFailure
 ) -> tuple[list[PossibleDuplicate], bool]:
     """What one search finds, weighed, and whether it gave up before its end."""

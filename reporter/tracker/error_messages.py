@@ -43,7 +43,7 @@ def describe_refusal(
     Args:
         now: seconds since the epoch, against which the end of a rate limit is held.
     """
-    status, said = error.status, _github_words(error.data)
+    status, said = error.status, _read_github_words(error.data)
     headers = {str(name).lower(): str(value) for name, value in (error.headers or {}).items()}
     whose = f"the token in {token.variable}" if token else "an anonymous request"
     if status == 401:
@@ -51,7 +51,7 @@ def describe_refusal(
             f"{host} refuses {whose} ({said}); put a valid one there, for example `$(gh auth"
             " token)`"
         )
-    if status in (403, 429) and (limit := _limit(headers, said, status, now)) is not None:
+    if status in (403, 429) and (limit := _read_limit(headers, said, status, now)) is not None:
         when = datetime.fromtimestamp(now + limit, timezone.utc).strftime("%H:%M:%S UTC")
         return TrackerError(
             f"{host} allows {whose} no more requests before {when}, so it refused to {doing}; try"
@@ -77,8 +77,8 @@ def describe_no_answer(
     host: str, doing: str, error: Exception, timeout: float, *, writes: bool
 ) -> TrackerError:
     """The error where there was no answer, or none that can be read."""
-    root = _root(error)
-    if _never_sent(error):
+    root = _find_root(error)
+    if _is_unsent(error):
         reason = getattr(root, "strerror", None) or _shorten(root)
         return TrackerError(
             f"{host} cannot be reached to {doing} ({reason}); check the network and the host's"
@@ -106,7 +106,7 @@ def _come_again(writes: bool) -> str:
     return ", so it is not known whether that was done" if writes else "; try again later"
 
 
-def _limit(headers: Mapping[str, str], said: str, status: int, now: float) -> float | None:
+def _read_limit(headers: Mapping[str, str], said: str, status: int, now: float) -> float | None:
     """Seconds until the next request is welcome, or None where the refusal is no rate limit."""
     after = headers.get("retry-after", "")
     if after.isdigit():
@@ -146,7 +146,7 @@ def _explain_missing(host: str, whose: str, doing: str, said: str, status: int) 
     )
 
 
-def _github_words(data: Any) -> str:
+def _read_github_words(data: Any) -> str:
     """GitHub's own words with the fields it complains about, safe to print."""
     if isinstance(data, bytes):
         data = data.decode(errors="replace")
@@ -171,7 +171,7 @@ def _github_words(data: Any) -> str:
     )
 
 
-def _root(error: BaseException) -> BaseException:
+def _find_root(error: BaseException) -> BaseException:
     """What the operating system said, below the layers of two libraries."""
     seen: set[int] = set()
     while id(error) not in seen:
@@ -186,7 +186,7 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-def _never_sent(error: BaseException) -> bool:
+def _is_unsent(error: BaseException) -> bool:
     """Whether no byte of the request can have reached the host: there was no connection, or no
     trust in it.
     """

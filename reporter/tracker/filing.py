@@ -106,7 +106,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
         TrackerError: no answer that can be used.
     """
     options = wanted.options
-    draft = _draft(folder, options)
+    draft = _read_draft(folder, options)
     if wanted.sends and options.yes and not has_words(draft):
         raise UsageError(
             "--yes goes together with a sentence of your own; give it with --summary, or leave"
@@ -114,7 +114,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
         )
     checked = _recheck(draft, options)
     draft = replace(draft, recognisable=find_visible_details(folder, draft.report))
-    notes = (*draft.notes, *_doubts(checked))
+    notes = (*draft.notes, *_describe_doubts(checked))
     if options.dry_run:
         return preview_submission(wanted.repository, options, draft, notes)
     if options.web:
@@ -122,11 +122,13 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
     save_report(draft.stored)
     with TrackerSession(wanted.repository.host) as session:
         project = session.read_repository(wanted.repository)
-        filer = _Filer(wanted, user, session, project, _canonical(wanted.repository, project))
+        filer = _Filer(
+            wanted, user, session, project, _resolve_repository(wanted.repository, project)
+        )
         return filer.file(draft, notes)
 
 
-def _draft(folder: Path, options: FilingOptions) -> Submission:
+def _read_draft(folder: Path, options: FilingOptions) -> Submission:
     """The report as it lies there, or written anew in the form that was asked for, with the labels
     that this form knows.
     """
@@ -155,13 +157,13 @@ class _Filer:
     def file(self, draft: Submission, notes: tuple[str, ...]) -> FilingResult | PreviewResult:
         options = self.wanted.options
         submitter = SubmissionService(draft.key, self.session.timeouts, self.user.say, draft.folder)
-        labels, unknown = self._labels(draft)
+        labels, unknown = self._select_labels(draft)
         notes = (*notes, *unknown)
-        assignees = self._assignees()
+        assignees = self._resolve_assignees()
         if self.wanted.comment_on is not None:
             return self._comment(submitter, draft, self.wanted.comment_on, Duplicates(), notes)
         post = IssuePost(self.session, self.project, self.repository, draft, labels, assignees)
-        there = self._there_already(post)
+        there = self._find_delivered(post)
         if there is not None:
             delivered = submitter.deliver(post)  # writes it down, and sends nothing
             return self._finish(
@@ -192,7 +194,7 @@ class _Filer:
         action = FilingAction.ALREADY_FILED if delivered.already else FilingAction.FILED
         return self._finish(action, submitter, post, delivered, found, notes)
 
-    def _there_already(self, post: IssuePost) -> DeliveredPost | None:
+    def _find_delivered(self, post: IssuePost) -> DeliveredPost | None:
         with open_store() as store:
             row = find_filing(store, post.draft.key, post.address)
         if row is not None and row.state is FilingState.CONFIRMED and row.number and row.url:
@@ -282,7 +284,7 @@ class _Filer:
         """What belongs to an issue that is there: its log, and what the tracker made of the
         labels and assignees.
         """
-        log_url, log_notes = self._log(submitter, post.draft, delivered.number)
+        log_url, log_notes = self._post_log(submitter, post.draft, delivered.number)
         log_notes += (
             self._note_earlier_issue(post, delivered.number) if action == FilingAction.FILED else ()
         )
@@ -324,7 +326,7 @@ class _Filer:
             ),
         )
 
-    def _log(
+    def _post_log(
         self, submitter: SubmissionService, draft: Submission, number: int
     ) -> tuple[str | None, tuple[str, ...]]:
         """The log that did not fit, as the first comment. Its failure does not undo the issue."""
@@ -353,7 +355,7 @@ class _Filer:
             remember_issue(store, known)
         return known.labels, people
 
-    def _labels(self, draft: Submission) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _select_labels(self, draft: Submission) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels to ask for, and notes on those left out: a label that a project lacks would be
         made anew.
         """
@@ -371,7 +373,7 @@ class _Filer:
                 notes.append(f"the label {label!r} is left out: {error}")
         return tuple(known), tuple(notes)
 
-    def _assignees(self) -> tuple[str, ...]:
+    def _resolve_assignees(self) -> tuple[str, ...]:
         names = self.wanted.options.assignee
         if "@me" not in names:
             return names
@@ -380,7 +382,7 @@ class _Filer:
         return tuple(login if name == "@me" else name for name in names)
 
 
-def _canonical(wanted: Repository, project: Project) -> Repository:
+def _resolve_repository(wanted: Repository, project: Project) -> Repository:
     if not project.has_issues:
         raise UsageError(f"{wanted} has its issues switched off; name another project with -R")
     if project.archived:
@@ -403,7 +405,7 @@ def _recheck_texts(
     )
 
 
-def _doubts(checked: RecheckResult) -> tuple[str, ...]:
+def _describe_doubts(checked: RecheckResult) -> tuple[str, ...]:
     """What a person should look at before they say yes.
 
     It quotes nothing: the text is on the screen anyway.

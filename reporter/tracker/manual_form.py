@@ -42,14 +42,14 @@ def build_form(repository: Repository, draft: Submission) -> ManualForm:
         title = title[: len(title) * 3 // 4]
     url = f"{address}title={quote(title, safe='')}"
     if template:
-        return ManualForm(url, tuple(_sections(draft.text.body)))
+        return ManualForm(url, tuple(_split_sections(draft.text.body)))
     with_body = f"{url}&body={quote(draft.text.body, safe='')}"
     return ManualForm(
         with_body if count_bytes(with_body) < URL_LIMIT else url, (("", draft.text.body),)
     )
 
 
-def _sections(body: str) -> list[tuple[str, str]]:
+def _split_sections(body: str) -> list[tuple[str, str]]:
     """The body by its third-level headings; those inside code blocks are none."""
     sections: list[tuple[str, list[str]]] = []
     fence = ""

@@ -72,7 +72,7 @@ class FilingResult:
     def to_json(self) -> Json:
         """The document of --json."""
         return {
-            **_head(self.action, self.repository, self.draft),
+            **_build_head(self.action, self.repository, self.draft),
             "number": self.number,
             "url": self.url,
             "labels": self.labels.to_json(),
@@ -127,7 +127,7 @@ class PreviewResult:
 
     def to_json(self) -> Json:
         """The document of --json."""
-        document = _head(self.action, self.repository, self.draft)
+        document = _build_head(self.action, self.repository, self.draft)
         if self.form is not None:
             document["url"] = self.form.url
             document["sections"] = [
@@ -181,10 +181,10 @@ def render_duplicates(found: Duplicates) -> list[str]:
     lines.append(
         f"{count} {word} like the same bug:" if count else "issues with something in common:"
     )
-    return [*lines, *(line for item in found.candidates for line in _candidate_lines(item))]
+    return [*lines, *(line for item in found.candidates for line in _render_candidate(item))]
 
 
-def _candidate_lines(item: PossibleDuplicate) -> list[str]:
+def _render_candidate(item: PossibleDuplicate) -> list[str]:
     name = f"#{item.number}" if item.number is not None else "not filed"
     state = f" ({item.state})" if item.state else ""
     mark = "likely" if item.is_likely else "maybe "
@@ -195,7 +195,7 @@ def _candidate_lines(item: PossibleDuplicate) -> list[str]:
     ]
 
 
-def _head(action: FilingAction, repository: Repository, draft: Submission) -> Json:
+def _build_head(action: FilingAction, repository: Repository, draft: Submission) -> Json:
     return {
         "schema_version": SCHEMA_VERSION,
         "action": action.value,

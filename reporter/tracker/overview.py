@@ -142,7 +142,7 @@ class Listing:
         if not self.known:
             return ["there is no report yet; `bugreport create SCRIPT` writes one"]
         lines = [*self.changes, *(f"note: {line}" for line in self.trouble)]
-        return [*lines, *([""] if lines else []), *_table(self.known)]
+        return [*lines, *([""] if lines else []), *_render_table(self.known)]
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def build_listing() -> Listing:
         UsageError: it cannot be used.
     """
     with open_store() as store:
-        return Listing(tuple(_overview(store, report) for report in list_reports(store)))
+        return Listing(tuple(_build_overview(store, report) for report in list_reports(store)))
 
 
 def show(name: str) -> ReportDetails:
@@ -211,7 +211,7 @@ def show(name: str) -> ReportDetails:
 
     with open_store() as store:
         report = _find(store, name)
-        known = _overview(store, report, with_history=True)
+        known = _build_overview(store, report, with_history=True)
         return ReportDetails(known, tuple(find_alike(store, report)))
 
 
@@ -269,7 +269,7 @@ def _find(store: sqlite3.Connection, name: str) -> StoredReport:
     raise UsageError(f"no report of this machine is called {name!r}; see `bugreport list`")
 
 
-def _overview(
+def _build_overview(
     store: sqlite3.Connection, report: StoredReport, with_history: bool = False
 ) -> ReportOverview:
     found = tuple(
@@ -291,7 +291,7 @@ def _overview(
     )
 
 
-def _table(known: Sequence[ReportOverview]) -> list[str]:
+def _render_table(known: Sequence[ReportOverview]) -> list[str]:
     """Fixed columns, the title last and as long as the terminal is wide."""
     import shutil
 

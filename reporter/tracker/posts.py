@@ -138,7 +138,9 @@ class LogText:
 
     def __call__(self) -> str:
         if not self._text:
-            self._text = render_log_comment(self.draft, self._gist() if self.needs_gist else None)
+            self._text = render_log_comment(
+                self.draft, self._create_gist() if self.needs_gist else None
+            )
         return self._text
 
     @property
@@ -146,7 +148,7 @@ class LogText:
         """Whether the log does not fit into a comment."""
         return has_long_log(self.draft)
 
-    def _gist(self) -> str | None:
+    def _create_gist(self) -> str | None:
         """The gist's address, or None where the token may not make one: then the comment has the
         log, cut.
         """
@@ -184,11 +186,11 @@ def find_issue(
     if isinstance(since, str):
         since = datetime.fromisoformat(since)
     pages = 1 if since is None else _PAGES
-    newest, is_complete = _among_newest(session, project, repository, key, since, pages)
+    newest, is_complete = _search_newest(session, project, repository, key, since, pages)
     if newest is not None:
         return newest
     try:
-        return _in_index(session, repository, key)
+        return _search_index(session, repository, key)
     except (TrackerError, AuthenticationError, UsageError):
         if is_complete:
             return None  # it would have been among the newest
@@ -196,10 +198,10 @@ def find_issue(
             raise
     # this machine has sent nothing, but another one may have: without the index the list must go
     # further back
-    return _among_newest(session, project, repository, key, None, _PAGES)[0]
+    return _search_newest(session, project, repository, key, None, _PAGES)[0]
 
 
-def _among_newest(
+def _search_newest(
     session: TrackerSession,
     project: Project,
     repository: Repository,
@@ -224,11 +226,13 @@ def _among_newest(
             if oldest is not None and created < oldest:
                 break
             if seen >= 100 * pages:
-                return _first(found), False
-    return _first(found), True
+                return _choose_first(found), False
+    return _choose_first(found), True
 
 
-def _in_index(session: TrackerSession, repository: Repository, key: str) -> DeliveredPost | None:
+def _search_index(
+    session: TrackerSession, repository: Repository, key: str
+) -> DeliveredPost | None:
     # the key alone: an index cuts words at hyphens and colons, and then looks for each of them
     query = f'repo:{repository.full_name} is:issue in:body "{key}"'
     with session.explain_failures(f"search {repository}"):
@@ -244,7 +248,7 @@ def _in_index(session: TrackerSession, repository: Repository, key: str) -> Deli
             f"the search of {repository} took too long and gave up, so it is not known whether the"
             " report was filed there; try again later"
         )
-    return _first(found)
+    return _choose_first(found)
 
 
 def _is_marked(issue: Issue, key: str) -> bool:
@@ -269,5 +273,5 @@ def _build_delivered(number: object, url: object) -> DeliveredPost:
     return DeliveredPost(number, url)
 
 
-def _first(found: list[DeliveredPost]) -> DeliveredPost | None:
+def _choose_first(found: list[DeliveredPost]) -> DeliveredPost | None:
     return min(found, key=lambda delivered: delivered.number, default=None)

@@ -80,7 +80,7 @@ def find_chain(operators: tuple[str, ...], sites: tuple[Path, ...]) -> ChainUse:
         operators: names as a report has them, `torch.nn.functional.relu`.
         sites: folders with installed packages.
     """
-    wanted = [word for word in map(_word, operators) if word]
+    wanted = [word for word in map(_normalise_word, operators) if word]
     packages: dict[str, Path] = {}
     for site in sites:
         for name, folder in PACKAGES.items():
@@ -89,11 +89,11 @@ def find_chain(operators: tuple[str, ...], sites: tuple[Path, ...]) -> ChainUse:
     if not wanted:
         return ChainUse(0, ())
     files = [path for folder in packages.values() for path in sorted(folder.rglob("*.py"))]
-    count = sum(_uses(path, wanted) for path in files[:_MOST_FILES])
+    count = sum(_count_uses(path, wanted) for path in files[:_MOST_FILES])
     return ChainUse(count, tuple(sorted(packages)))
 
 
-def _uses(path: Path, wanted: Sequence[str]) -> int:
+def _count_uses(path: Path, wanted: Sequence[str]) -> int:
     """How many functions of a file have the chain."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -106,15 +106,15 @@ def _uses(path: Path, wanted: Sequence[str]) -> int:
     functions = (
         n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
     )
-    return sum(_follow(_operations(function), wanted) for function in functions)
+    return sum(_follow(_list_operations(function), wanted) for function in functions)
 
 
-def _operations(function: ast.AST) -> list[str]:
+def _list_operations(function: ast.AST) -> list[str]:
     """What a function calls and computes, in the order of evaluation."""
     found = []
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
-            name = _callee(node.func)
+            name = _name_callee(node.func)
         elif isinstance(node, (ast.BinOp, ast.AugAssign)):
             name = _SIGNS.get(type(node.op), "")
         else:
@@ -124,13 +124,13 @@ def _operations(function: ast.AST) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
-def _callee(node: ast.expr) -> str:
+def _name_callee(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
-        return _word(node.attr)
-    return _word(node.id) if isinstance(node, ast.Name) else ""
+        return _normalise_word(node.attr)
+    return _normalise_word(node.id) if isinstance(node, ast.Name) else ""
 
 
-def _word(name: str) -> str:
+def _normalise_word(name: str) -> str:
     """`torch.nn.functional.relu_`, `self.relu1` and `nn.ReLU` are all `relu`."""
     last = name.rpartition(".")[2]
     return "" if last.startswith("__") or last in READS else re.sub(r"[_\d]", "", last).lower()

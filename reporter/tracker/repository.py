@@ -95,7 +95,7 @@ def parse_repository(text: str) -> Repository:
     Raises:
         UsageError: it is neither.
     """
-    found = _parts(text.strip())
+    found = _split_address(text.strip())
     if found is None:
         raise UsageError(
             f"{text!r} is not a project; write [HOST/]OWNER/REPO, as in `-R pytorch/pytorch`"
@@ -106,7 +106,7 @@ def parse_repository(text: str) -> Repository:
 def parse_issue(text: str) -> IssueAddress | None:
     """An issue's address or `[HOST/]OWNER/REPO#N`; None for any other text, which may be a file."""
     found = _ISSUE.fullmatch(text.strip())
-    repository = _parts(found["place"]) if found else None
+    repository = _split_address(found["place"]) if found else None
     return IssueAddress(repository, int(found["number"])) if found and repository else None
 
 
@@ -120,7 +120,7 @@ def resolve_issue(word: str) -> IssueAddress | None:
     return None if Path(word).exists() else parse_issue(word)
 
 
-def _parts(text: str) -> Repository | None:
+def _split_address(text: str) -> Repository | None:
     ssh = re.fullmatch(r"(?:ssh://)?git@([^:/]+)[:/](.+)", text)
     if ssh:
         text = f"{ssh[1]}/{ssh[2]}"

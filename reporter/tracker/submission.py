@@ -94,8 +94,8 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
         UsageError: the folder is no report, or the text does not fit the tracker even without its
             log.
     """
-    report = _report(folder)
-    issue, repro = written or _text(folder, ISSUE), _text(folder, REPRO)
+    report = _read_report(folder)
+    issue, repro = written or _read_text(folder, ISSUE), _read_text(folder, REPRO)
     title, _, body = issue.replace("\r\n", "\n").partition("\n")
     title, body = title.strip(), body.strip()
     if not title or not body:
@@ -114,7 +114,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
     log_file = folder / ERROR_LOG
     draft = Submission(
         folder=folder,
-        text=IssueText(title, body, _text(folder, ERROR_LOG) if log_file.is_file() else ""),
+        text=IssueText(title, body, _read_text(folder, ERROR_LOG) if log_file.is_file() else ""),
         words="",
         failure=ReportedFailure(FailureFacts.from_report(report), report.labels, stored),
         report=report,
@@ -261,17 +261,17 @@ def _split_at_repro(body: str) -> tuple[str, str, str]:
     return body[: found.start()], found.group(), body[found.end() :]
 
 
-def _report(folder: Path) -> Report:
+def _read_report(folder: Path) -> Report:
     report = load_report(folder)
     if report is None:
-        _text(folder, REPORT)  # says so where there is none
+        _read_text(folder, REPORT)  # says so where there is none
         raise UsageError(f"{folder / REPORT} is not a report; name a report folder")
     if report.repro is None:
         raise UsageError(f"{folder} holds a verdict without a repro, so there is nothing to file")
     return report
 
 
-def _text(folder: Path, name: str) -> str:
+def _read_text(folder: Path, name: str) -> str:
     try:
         return (folder / name).read_text(encoding="utf-8")
     except OSError as error:

@@ -38,7 +38,7 @@ def refresh(item: Filing) -> list[str]:
     with TrackerSession(repository.host) as session:
         project = session.read_repository(repository)
         if item.number is not None:
-            return _state(session, project, repository, item.number)
+            return _sync_issue(session, project, repository, item.number)
         if "#" in item.address:
             return []  # a comment that did not arrive is looked for when it is sent again
         return _find_filed(session, project, repository, item)
@@ -65,11 +65,11 @@ def _find_filed(
         )
     return [
         f"{repository}#{delivered.number}: found, {delivered.url}",
-        *_state(session, project, repository, delivered.number),
+        *_sync_issue(session, project, repository, delivered.number),
     ]
 
 
-def _state(
+def _sync_issue(
     session: TrackerSession, project: Project, repository: Repository, number: int
 ) -> list[str]:
     with session.explain_failures(f"read {repository}#{number}"):
@@ -77,7 +77,7 @@ def _state(
     with open_store() as store:
         before = load_issue(store, fresh.repository, number)
         remember_issue(store, fresh)
-    return _differences(f"{repository}#{number}", before, fresh)
+    return _describe_differences(f"{repository}#{number}", before, fresh)
 
 
 def build_known_issue(repository: Repository, issue: Issue) -> KnownIssue:
@@ -93,7 +93,7 @@ def build_known_issue(repository: Repository, issue: Issue) -> KnownIssue:
     )
 
 
-def _differences(name: str, before: KnownIssue | None, fresh: KnownIssue) -> list[str]:
+def _describe_differences(name: str, before: KnownIssue | None, fresh: KnownIssue) -> list[str]:
     if before is None:
         return []
     lines = []

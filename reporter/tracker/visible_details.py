@@ -52,15 +52,15 @@ class VisibleDetails:
         """One screen for people."""
         return [
             "── what a reader could recognise ──",
-            f"sizes:     {_list(self.sizes)}{_STAYS if self.sizes else ''}",
-            f"numbers:   {_list(self.numbers)}{_STAYS if self.numbers else ''}",
+            f"sizes:     {_render_numbers(self.sizes)}{_STAYS if self.sizes else ''}",
+            f"numbers:   {_render_numbers(self.numbers)}{_STAYS if self.numbers else ''}",
             f"options:   {', '.join(self.options) or 'none'}",
             f"operators: {', '.join(self.operators) or 'none'}",
-            f"chain:     {self._chain()}",
+            f"chain:     {self._describe_chain()}",
             "── end of what a reader could recognise ──",
         ]
 
-    def _chain(self) -> str:
+    def _describe_chain(self) -> str:
         if self.chain.commonness is None:
             return "not looked for, since no package with public models is installed here"
         where = f"of the public models installed here ({', '.join(self.chain.packages)})"
@@ -80,13 +80,13 @@ def find_visible_details(folder: Path, report: Report) -> VisibleDetails:
     return VisibleDetails(
         tuple(report.sizes_left or ()),
         tuple(report.numbers_left or ()),
-        tuple(_options(report)),
+        tuple(_list_options(report)),
         operators,
-        find_chain(operators, tuple(dict.fromkeys(_sites(folder)))),
+        find_chain(operators, tuple(dict.fromkeys(_list_sites(folder)))),
     )
 
 
-def _options(report: Report) -> Iterator[str]:
+def _list_options(report: Report) -> Iterator[str]:
     needs = report.requires
     if needs is None:
         return
@@ -101,9 +101,9 @@ def _options(report: Report) -> Iterator[str]:
     yield f"device {report.device}"
 
 
-def _sites(folder: Path) -> Iterator[Path]:
+def _list_sites(folder: Path) -> Iterator[Path]:
     """Folders with packages: those of the report's interpreter, of the active environment, ours."""
-    python = _interpreter(folder)
+    python = _find_interpreter(folder)
     prefixes = [python.parent.parent] if python is not None else []
     prefixes += [Path(os.environ[n]) for n in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(n)]
     for prefix in (*prefixes, Path(sys.prefix)):
@@ -111,7 +111,7 @@ def _sites(folder: Path) -> Iterator[Path]:
     yield from map(Path, site.getsitepackages())
 
 
-def _interpreter(folder: Path) -> Path | None:
+def _find_interpreter(folder: Path) -> Path | None:
     recording = folder / PRIVATE / RECORDING
     try:
         if recording.stat().st_size > _LARGEST_RECORDING:
@@ -121,5 +121,5 @@ def _interpreter(folder: Path) -> Path | None:
         return None
 
 
-def _list(values: tuple[float, ...]) -> str:
+def _render_numbers(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:.12g}" for value in values) or "none"

@@ -123,29 +123,29 @@ def weigh(
             "a report of the same failure: layer, exception and torch frames or operators agree"
         ]
     text = f"{title}\n{body}"
-    said = _message_in(failure, text, weights)
+    said = _weigh_message(failure, text, weights)
     parts = [
         said,
-        _frames_in(failure, text, said[0] > weights.words, weights),
-        _operators_in(failure, title, text, weights),
-        _labels_in(failure, title, labels, weights),
+        _weigh_frames(failure, text, said[0] > weights.words, weights),
+        _weigh_operators(failure, title, text, weights),
+        _weigh_labels(failure, title, labels, weights),
     ]
     score = sum(part for part, _ in parts)
     reasons = [reason for part, reason in parts if part and reason]
     if score > 0:
-        factor, more, reason = _sort_of(failure, text, said[0] > 0, weights)
+        factor, more, reason = _weigh_sort(failure, text, said[0] > 0, weights)
         score = score * factor + more
         reasons += [reason] if reason else []
     return min(score, _MOST), reasons
 
 
-def _message_in(failure: ReportedFailure, text: str, weights: Weights) -> tuple[float, str]:
+def _weigh_message(failure: ReportedFailure, text: str, weights: Weights) -> tuple[float, str]:
     """The line of the message as it is, or most of its words."""
-    message = _line_of(failure)
+    message = _find_line(failure)
     if not name_exception(failure) or not message:
         return 0.0, ""
     plain = _PLAIN_MESSAGE.match(message) is not None
-    if any(message in line for line in _normal(text)):
+    if any(message in line for line in _normalise_lines(text)):
         return (weights.plain_message if plain else weights.message), "the error message"
     wanted = find_message_words(failure)
     if plain or len(wanted) < 3:
@@ -156,11 +156,11 @@ def _message_in(failure: ReportedFailure, text: str, weights: Weights) -> tuple[
 
 
 @functools.lru_cache(maxsize=128)
-def _normal(text: str) -> tuple[str, ...]:
+def _normalise_lines(text: str) -> tuple[str, ...]:
     return tuple(normalise(line[:2000]) for line in text.split("\n") if line.strip())
 
 
-def _frames_in(
+def _weigh_frames(
     failure: ReportedFailure, text: str, is_said: bool, weights: Weights
 ) -> tuple[float, str]:
     """The place in torch. It counts with the exception or the message beside it."""
@@ -180,28 +180,29 @@ def _frames_in(
     return (weights.exception, f"`{exception}`") if is_raised else (0.0, "")
 
 
-def _operators_in(
+def _weigh_operators(
     failure: ReportedFailure, title: str, text: str, weights: Weights
 ) -> tuple[float, str]:
     """Operators that few programs have, each in the text; the more of them agree, the more it
     says.
     """
     wanted = list_rare_operators(failure)
-    there = {name: found for name in wanted if (found := _is_in(strip_module(name), text))}
+    there = {name: found for name in wanted if (found := _weigh_presence(strip_module(name), text))}
     if not there:
         return 0.0, ""
-    whole = sum(_rarity(strip_module(name)) for name in wanted)
-    agree = sum(_rarity(strip_module(name)) * found for name, found in there.items())
-    rare = sum(found for name, found in there.items() if _rarity(strip_module(name)) == 1.0)
+    whole = sum(_weigh_rarity(strip_module(name)) for name in wanted)
+    agree = sum(_weigh_rarity(strip_module(name)) * found for name, found in there.items())
+    rare = sum(found for name, found in there.items() if _weigh_rarity(strip_module(name)) == 1.0)
     score = (weights.operators if rare > 1 else weights.one_operator) * agree / whole
     if any(
-        _is_in(strip_module(name), title) and _rarity(strip_module(name)) == 1.0 for name in there
+        _weigh_presence(strip_module(name), title) and _weigh_rarity(strip_module(name)) == 1.0
+        for name in there
     ):
         score += weights.title
     return score, "the operators " + ", ".join(strip_module(name) for name in list(there)[:4])
 
 
-def _is_in(name: str, text: str) -> float:
+def _weigh_presence(name: str, text: str) -> float:
     """1 where a text has the operator, less where it has one that is lowered alike, 0 where it has
     none of them.
     """
@@ -217,11 +218,11 @@ def _is_in(name: str, text: str) -> float:
     return 0.0
 
 
-def _rarity(name: str) -> float:
+def _weigh_rarity(name: str) -> float:
     return _FREQUENT_WEIGHT if name.rstrip("_") in _FREQUENT else 1.0
 
 
-def _labels_in(
+def _weigh_labels(
     failure: ReportedFailure, title: str, labels: Iterable[str], weights: Weights
 ) -> tuple[float, str]:
     own = {label.lower() for label in failure.labels if ":" in label}
@@ -234,7 +235,7 @@ def _labels_in(
     return 0.0, ""
 
 
-def _sort_of(
+def _weigh_sort(
     failure: ReportedFailure, text: str, is_said: bool, weights: Weights
 ) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
@@ -251,7 +252,7 @@ def _sort_of(
         if name_exception(failure) not in text:
             return (1.0 if is_said else weights.silent_crash), 0.0, ""
         # the issue shows such an exception, but with other words
-        return (1.0 if is_said or not _line_of(failure) else weights.other_message), 0.0, ""
+        return (1.0 if is_said or not _find_line(failure) else weights.other_message), 0.0, ""
     if dies or raises:
         return weights.other_sort, 0.0, ""
     return 1.0, weights.sort, ""
@@ -295,7 +296,7 @@ def strip_module(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _line_of(failure: ReportedFailure) -> str:
+def _find_line(failure: ReportedFailure) -> str:
     """The line of the message that tells something, normalised and without the exceptions around
     it; or nothing.
     """

@@ -190,7 +190,7 @@ def run(
             trust=limits.trust,
         ) as sandbox:
             for _ in range(times if tells else 1):
-                attempts.append(_attempt(sandbox.run(), says, sandbox.contents.view.shown))
+                attempts.append(_build_attempt(sandbox.run(), says, sandbox.contents.view.shown))
                 if attempts[0].match == Match.SAME or attempts[0].outcome in _ENOUGH:
                     break
                 if attempts[0].outcome == AttemptOutcome.HANGS and len(attempts) > 1:
@@ -198,11 +198,11 @@ def run(
     return Attempts(info.torch, info.version, tuple(attempts))
 
 
-def _attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str]) -> Attempt:
+def _build_attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str]) -> Attempt:
     stderr, stdout = (
         _strip_places(clean_text(text), shown) for text in (result.stderr, result.stdout)
     )
-    outcome = _outcome(result)
+    outcome = _classify_outcome(result)
     match: Match | None = None
     if outcome in FAILED:
         match = compare(wanted, result.signal, outcome == AttemptOutcome.HANGS, stderr)
@@ -235,7 +235,7 @@ def _strip_places(text: str, shown: Sequence[str]) -> str:
     return text
 
 
-def _outcome(result: SandboxResult) -> AttemptOutcome:
+def _classify_outcome(result: SandboxResult) -> AttemptOutcome:
     match result.ending:
         case "timeout":
             return AttemptOutcome.HANGS

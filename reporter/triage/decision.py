@@ -41,8 +41,8 @@ def decide(
     if doubt is not None:
         return Status.CANNOT_JUDGE, f"With torch {ran.torch} {doubt}."
     verdict = judged if judged is not None and judged.kind else None
-    found = _by_verdict(says, ran, verdict) if verdict is not None else None
-    found = found or _by_run(says, ran)
+    found = _decide_by_verdict(says, ran, verdict) if verdict is not None else None
+    found = found or _decide_by_run(says, ran)
     if found is not None:
         return found
     if verdict is None and judged is not None:
@@ -60,7 +60,7 @@ def decide(
     )
 
 
-def _by_verdict(
+def _decide_by_verdict(
     says: StatedFailure, ran: Attempts, verdict: CommandVerdict
 ) -> tuple[Status, str] | None:
     """What the verdict decides, whatever the program says of itself."""
@@ -89,7 +89,7 @@ def _by_verdict(
     )
 
 
-def _by_run(says: StatedFailure, ran: Attempts) -> tuple[Status, str] | None:
+def _decide_by_run(says: StatedFailure, ran: Attempts) -> tuple[Status, str] | None:
     """What the posted program showed; None if it ended well."""
     shown, with_torch = ran.decisive, f"With torch {ran.torch}"
     if shown.match == Match.SAME:

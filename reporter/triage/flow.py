@@ -94,7 +94,7 @@ def triage(
     says = read_stated(thread)
     found, lacking = _select_runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
-        why = f"{_capital(found.reason)}."
+        why = f"{_capitalize(found.reason)}."
         return _answer(Triage(thread, Status.NOT_ACTIONABLE, why, says, refusal=found))
     for flag in found.flags:
         user.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
@@ -102,7 +102,7 @@ def triage(
     for info in wanted.interpreters:
         user.say(f"running the repro with torch {info.torch}")
         runs.append(run(info, found.text, says, wanted.limits, wanted.runs))
-    judged = _verdict(found, runs, wanted, user)
+    judged = _judge_repro(found, runs, wanted, user)
     runs, control = _observe(found, says, runs, judged, wanted, user)
     status, sentence = decide(says, runs, judged, control)
     result = Triage(
@@ -119,7 +119,7 @@ def triage(
     if lacking is not None and status != Status.REPRODUCES:
         return _answer(_without_device(result, lacking))
     minimal = _confirm_minimal(judged, wanted, user) if judged is not None else None
-    result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
+    result = replace(result, minimal=minimal, notes=_list_notes(thread, says, runs))
     result = replace(result, labels=suggest_labels(result))
     if judged is not None and judged.is_bug:
         result = add_duplicates(result, session, repository)
@@ -136,7 +136,7 @@ def _select_runnable(
     return (_move_to_cpu(found, lacking), lacking) if lacking is not None else (found, None)
 
 
-def _verdict(
+def _judge_repro(
     repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, user: MessageSink
 ) -> CommandVerdict | None:
     """The tool's own, with the interpreter that shows most; none where a limit ended the
@@ -184,7 +184,7 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
     said = result.sentence
     reason = f"{lacking.reason}; on the CPU {said[:1].lower()}{said[1:].rstrip('.')}"
     return replace(
-        result, status=Status.NOT_ACTIONABLE, sentence=f"{_capital(reason)}.", refusal=lacking
+        result, status=Status.NOT_ACTIONABLE, sentence=f"{_capitalize(reason)}.", refusal=lacking
     )
 
 
@@ -253,7 +253,7 @@ def _confirm_minimal(
     return MinimalRepro(judged.repro.text, judged.repro.statements, judged.repro.operators, seen)
 
 
-def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:
+def _list_notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:
     notes = []
     if thread.status.state == "closed":
         notes.append("the issue is closed")
@@ -277,5 +277,5 @@ def _answer(result: Triage) -> Triage:
     return replace(result, comment=render_comment(result))
 
 
-def _capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]

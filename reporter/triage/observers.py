@@ -35,7 +35,7 @@ def find_disagreement(
     if judged.measured.account.reached:
         what = ", ".join(judged.measured.account.reached)
         return f"the program reaches for what records it ({what}), so its recorder proves nothing"
-    return _other_end(ran, judged) or _other_cause(ran, control, judged)
+    return _describe_other_end(ran, judged) or _describe_other_cause(ran, control, judged)
 
 
 def ends_otherwise(ran: Attempts, judged: CommandVerdict) -> bool:
@@ -55,28 +55,30 @@ def fails_without(ran: Attempts, control: Attempts | None) -> bool:
     return normalise(ran.decisive.failure) == normalise(control.decisive.failure)
 
 
-def _other_end(ran: Attempts, judged: CommandVerdict) -> str | None:
+def _describe_other_end(ran: Attempts, judged: CommandVerdict) -> str | None:
     account = judged.measured.account
     if ends_otherwise(ran, judged):
-        alone = " or ".join(sorted({_end(attempt.exit) for attempt in ran.attempts}))
-        beside = _end(account.exit)
+        alone = " or ".join(sorted({_describe_end(attempt.exit) for attempt in ran.attempts}))
+        beside = _describe_end(account.exit)
         return f"alone the program ends with {alone}, and beside its recorder with {beside}"
     is_exit = account.exit is not None and account.exit >= 0
     if is_exit and account.said is not None and account.said % 256 != account.exit:
         return (
-            f"the program told its recorder {_end(account.said)}, and ended with"
-            f" {_end(account.exit)}"
+            f"the program told its recorder {_describe_end(account.said)}, and ended with"
+            f" {_describe_end(account.exit)}"
         )
     return None
 
 
-def _end(code: int | None) -> str:
+def _describe_end(code: int | None) -> str:
     if code is None:
         return "no exit code"
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
-def _other_cause(ran: Attempts, control: Attempts | None, judged: CommandVerdict) -> str | None:
+def _describe_other_cause(
+    ran: Attempts, control: Attempts | None, judged: CommandVerdict
+) -> str | None:
     """Where the verdict blames, or excuses, the compiler against what the runs without it show."""
     if control is None or ran.decisive.outcome not in FAILED_BY_ITSELF:
         return None

@@ -140,7 +140,7 @@ class Triage:
         if self.control is not None:
             lines.append(f"without the compiler: {_describe(self.control)}")
         if self.judged is not None:
-            lines.append(_verdict_line(self.judged))
+            lines.append(_render_verdict(self.judged))
         if self.minimal is not None:
             lines += [
                 "",
@@ -177,7 +177,7 @@ def _describe(runs: Attempts) -> str:
     )
 
 
-def _verdict_line(judged: CommandVerdict) -> str:
+def _render_verdict(judged: CommandVerdict) -> str:
     if judged.trouble:
         return f"verdict: none ({judged.trouble})"
     where = f" in {judged.layer}" if judged.is_bug else " (no bug to report)"

@@ -47,7 +47,7 @@ class TriagedSearch:
 
     def summarize(self) -> list[str]:
         """A table, and how many there are of each status."""
-        rows = [_row(document) for document in self.documents]
+        rows = [_build_row(document) for document in self.documents]
         widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
         lines = [
             "  ".join([*(text.ljust(width) for text, width in zip(row, widths)), row[3]]).rstrip()
@@ -87,7 +87,7 @@ def search(
         ]
         if is_incomplete(results):
             user.say(f"the search of {repository} gave up early, so there may be more issues")
-    interpreters = _interpreters(wanted)
+    interpreters = _name_interpreters(wanted)
     documents = []
     for position, (number, changed) in enumerate(found, 1):
         address = IssueAddress(repository, number)
@@ -110,10 +110,10 @@ def _judge_one(
     try:
         return triage(fetch(session, address), wanted, user, session).to_json()
     except (CannotJudgeError, UsageError) as error:
-        return _failure(address, error)
+        return _build_failure(address, error)
 
 
-def _failure(address: IssueAddress, error: BugreportError) -> Json:
+def _build_failure(address: IssueAddress, error: BugreportError) -> Json:
     return {
         "issue": {"name": str(address), "title": "", "url": address.url},
         "status": Status.CANNOT_JUDGE,
@@ -121,12 +121,12 @@ def _failure(address: IssueAddress, error: BugreportError) -> Json:
     }
 
 
-def _interpreters(wanted: TriageRequest) -> str:
+def _name_interpreters(wanted: TriageRequest) -> str:
     how = "quick" if wanted.quick else "whole"
     return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.interpreters)])
 
 
-def _row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _build_row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
     issue = document.get("issue") or {}
     verdict = document.get("verdict") or {}
     refusal = document.get("refusal") or {}

@@ -71,10 +71,10 @@ def describe(kind: Kind | None, layer: Layer, errors: Errors, calls: int) -> str
     said = SENTENCES[kind]
     if layer == Layer.EAGER and kind != Kind.INVALID_PROGRAM:
         said = said.replace("the compiled call", "the operator")
-    return f"{said}{_numbers(errors)}"
+    return f"{said}{_describe_numbers(errors)}"
 
 
-def _numbers(errors: Errors) -> str:
+def _describe_numbers(errors: Errors) -> str:
     parts = []
     if errors.largest:
         parts.append(f"the largest difference is {errors.largest:.4g}")

@@ -45,7 +45,7 @@ def serve(
     service = _TriageService(
         asked,
         repo,
-        lambda: _interpreters(asked, usual, talk),
+        lambda: _resolve_interpreters(asked, usual, talk),
         RunLimits(processes.timeout, processes.memory, processes.jobs, asked.trust),
         user,
     )
@@ -117,7 +117,7 @@ def _check(asked: TriageArguments, repo: str | None) -> None:
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
-def _interpreters(
+def _resolve_interpreters(
     asked: TriageArguments, usual: InterpreterOptions, talk: TalkOptions
 ) -> tuple[InterpreterInfo, ...]:
     """Where the repro runs: the interpreters of --python, and releases that are installed for it.

@@ -37,7 +37,7 @@ def add_duplicates(
     if result.judged is None or place is None:
         return result
     try:
-        found = find_duplicates(session, place, _failure(result))
+        found = find_duplicates(session, place, _build_failure(result))
     except BugreportError as error:
         return replace(result, notes=(*result.notes, str(error)))
     number = address.number if address else None
@@ -45,7 +45,7 @@ def add_duplicates(
     return replace(result, duplicates=others, notes=(*result.notes, *found.trouble))
 
 
-def _failure(result: Triage) -> ReportedFailure:
+def _build_failure(result: Triage) -> ReportedFailure:
     judged, minimal = result.judged, result.minimal
     assert judged is not None
     text = minimal.text if minimal else ""
@@ -83,11 +83,11 @@ def list_called_operators(text: str) -> tuple[str, ...]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 name = node.func.attr
                 if name not in own | _AROUND and not name.startswith("__"):
-                    found[_dotted_name(node.func) or name] = None
+                    found[_read_dotted_name(node.func) or name] = None
     return tuple(found)[:12]
 
 
-def _dotted_name(node: ast.Attribute) -> str:
+def _read_dotted_name(node: ast.Attribute) -> str:
     """`torch.nn.functional.pad`; empty for a method."""
     text = ast.unparse(node)
     return text if text.startswith(("torch.", "F.")) and "(" not in text else ""

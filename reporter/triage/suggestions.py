@@ -84,7 +84,7 @@ def compute_mark(result: Triage) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _explanation(result: Triage) -> str:
+def _explain_difference(result: Triage) -> str:
     """Why the runs may show the failure while no compiled call that was compared differs; empty
     where that is not so.
     """
@@ -142,7 +142,7 @@ def render_comment(result: Triage) -> str:
         changes=result.repro.changes if result.repro is not None else (),
         statements=result.minimal.statements if result.minimal is not None else 0,
         seen=dict(result.minimal.seen) if result.minimal is not None else {},
-        explained=_explanation(result),
+        explained=_explain_difference(result),
         control=result.control.decisive.outcome if result.control is not None else "",
         ran=bool(result.runs),
         contained=result.contained,

@@ -118,7 +118,7 @@ def judge(
     Raises:
         CannotJudgeError: there is no sandbox.
     """
-    warm = _warm_folder(info.path)
+    warm = _find_warm_folder(info.path)
     jobs, timeout, memory = limits.jobs, limits.timeout, limits.memory
     arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
     with make_sandbox(
@@ -166,83 +166,85 @@ def read(answer: object) -> CommandVerdict:
     """The answer of a run with all that is not expected left out."""
     found = answer if isinstance(answer, Mapping) else {}
     if "error" in found:
-        return CommandVerdict(trouble=_line(found["error"], 400))
-    document = _mapping(found.get("document"))
-    verdict = _mapping(document.get("verdict"))
+        return CommandVerdict(trouble=_read_line(found["error"], 400))
+    document = _as_mapping(found.get("document"))
+    verdict = _as_mapping(document.get("verdict"))
     try:
         kind, layer = Kind(verdict.get("kind")), Layer(verdict.get("layer"))
     except ValueError:
         return CommandVerdict(trouble="the verdict of the run is none that the tool gives")
-    account = _account(_mapping(found.get("account")))
+    account = _read_account(_as_mapping(found.get("account")))
     return CommandVerdict(
         kind,
         layer,
         verdict.get("is_bug") is True,
-        measured=_measurements(document, account),
-        marks=_marks(document, verdict),
-        repro=_repro(_mapping(document.get("repro")), _mapping(found.get("files"))),
+        measured=_read_measurements(document, account),
+        marks=_read_marks(document, verdict),
+        repro=_read_repro(_as_mapping(document.get("repro")), _as_mapping(found.get("files"))),
     )
 
 
-def _measurements(document: Mapping[str, object], account: ProgramAccount) -> CommandMeasurements:
-    rows = [_mapping(row) for row in _list(document.get("ladder"))]
+def _read_measurements(
+    document: Mapping[str, object], account: ProgramAccount
+) -> CommandMeasurements:
+    rows = [_as_mapping(row) for row in _as_list(document.get("ladder"))]
     ladder = tuple(
         (row["rung"], RungOutcome(row["outcome"]))
         for row in rows[:60]
-        if _line(row.get("rung"), 60) in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
+        if _read_line(row.get("rung"), 60) in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
     )
-    return CommandMeasurements(ladder, _errors(rows), account)
+    return CommandMeasurements(ladder, _read_errors(rows), account)
 
 
-def _marks(document: Mapping[str, object], verdict: Mapping[str, object]) -> FailureMarks:
+def _read_marks(document: Mapping[str, object], verdict: Mapping[str, object]) -> FailureMarks:
     return FailureMarks(
-        signature=_line(verdict.get("signature"), 500),
-        fingerprint=_mapping(document.get("fingerprint")) or None,
+        signature=_read_line(verdict.get("signature"), 500),
+        fingerprint=_as_mapping(document.get("fingerprint")) or None,
         exception=str(verdict["exception"]) if _is_name(verdict.get("exception"), 100) else "",
-        message=_line(verdict.get("message") or "", 300),
-        labels=tuple(_line(label, 60) for label in _list(document.get("labels"))[:10]),
+        message=_read_line(verdict.get("message") or "", 300),
+        labels=tuple(_read_line(label, 60) for label in _as_list(document.get("labels"))[:10]),
     )
 
 
-def _repro(repro: Mapping[str, object], files: Mapping[str, object]) -> CommandRepro:
+def _read_repro(repro: Mapping[str, object], files: Mapping[str, object]) -> CommandRepro:
     return CommandRepro(
         clean_text(str(files.get(REPRO, "")))[:20000] if repro else "",
-        tuple(name for name in _list(repro.get("operators"))[:20] if _is_name(name, 80)),
-        _count(repro.get("statements")),
+        tuple(name for name in _as_list(repro.get("operators"))[:20] if _is_name(name, 80)),
+        _read_count(repro.get("statements")),
     )
 
 
-def _account(found: Mapping[str, Any]) -> ProgramAccount:
+def _read_account(found: Mapping[str, Any]) -> ProgramAccount:
     exception = found.get("exception")
     return ProgramAccount(
-        exit=_code(found.get("exit")),
-        said=_code(found.get("said")),
+        exit=_read_exit_code(found.get("exit")),
+        said=_read_exit_code(found.get("said")),
         exception=exception if _is_name(exception, 100) else "",
-        calls=_count(found.get("calls")),
-        compared=_count(found.get("compared")),
-        reached=tuple(_line(what, 80) for what in _list(found.get("reached"))[:10]),
+        calls=_read_count(found.get("calls")),
+        compared=_read_count(found.get("compared")),
+        reached=tuple(_read_line(what, 80) for what in _as_list(found.get("reached"))[:10]),
     )
 
 
-def _errors(ladder: list[Mapping[str, Any]]) -> Errors:
+def _read_errors(ladder: list[Mapping[str, Any]]) -> Errors:
     """The numbers of the rung that is farthest off."""
     rows = [
         Errors(
-            _number(row.get("max_abs_error")),
-            _number(row.get("error_vs_fp64")),
-            _number(row.get("eager_error_vs_fp64")),
+            _read_number(row.get("max_abs_error")),
+            _read_number(row.get("error_vs_fp64")),
+            _read_number(row.get("eager_error_vs_fp64")),
         )
         for row in ladder[:60]
     ]
     return max(rows, key=lambda row: row.largest or 0.0, default=Errors())
 
 
-def _number(value: object) -> float | None:
+def _read_number(value: object) -> float | None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
 
 
-def _code(value: object) -> int | None:
+def _read_exit_code(value: object) -> int | None:
     is_code = isinstance(value, int) and not isinstance(value, bool) and -128 <= value <= 255
     return value if is_code else None  # type: ignore[return-value]
 
@@ -252,19 +254,19 @@ def _is_name(value: object, longest: int) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) <= longest and _NAME.fullmatch(value) is not None
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _as_mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _list(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
-def _line(value: object, limit: int) -> str:
+def _read_line(value: object, limit: int) -> str:
     return clean_line(value, limit) if isinstance(value, str) else ""
 
 
-def _count(value: object) -> int:
+def _read_count(value: object) -> int:
     return (
         value
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**6
@@ -272,7 +274,7 @@ def _count(value: object) -> int:
     )
 
 
-def _warm_folder(python: Path) -> Path | None:
+def _find_warm_folder(python: Path) -> Path | None:
     """What earlier runs of the tool found out about the compilers for this interpreter, if there
     were any.
     """

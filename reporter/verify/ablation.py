@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from anonymizer.graph.repro import CACHED, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproAssertion
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure
@@ -43,7 +43,7 @@ _AMPLE = 4.0
 
 
 def list_variants(
-    check: ReproCheck, layer: Layer | None, kind: Kind
+    assertion: ReproAssertion, layer: Layer | None, kind: Kind
 ) -> Iterator[tuple[str, Overrides]]:
     """Names and overrides of the rows for a bug of `layer` and `kind`.
 
@@ -51,9 +51,9 @@ def list_variants(
     the code that Inductor generates: elsewhere they cannot differ. A row overrides what differs
     from the repro, so that whoever asks the same later has the answer.
     """
-    if check.compiler != Compiler.COMPILE:
+    if assertion.compiler != Compiler.COMPILE:
         return
-    given = dict(check.arguments)
+    given = dict(assertion.arguments)
     own = {"True": True, "False": False}.get(given.get("dynamic", ""))
     written = given.get("backend", repr(Backend.INDUCTOR.value)).strip("'\"")
     names = [name.value for name in Backend]
@@ -61,37 +61,43 @@ def list_variants(
         names = [names[0], CUSTOM]
         written = CUSTOM
     for name in names:
-        yield name, _row(check, {} if name == written else {"backend": name})
+        yield name, _build_overrides(assertion, {} if name == written else {"backend": name})
     top: Overrides = {} if names[-1] == written else {"backend": names[-1]}
     for dynamic in _DYNAMIC:
         if dynamic is not own:
-            yield f"{names[-1]}{DYNAMIC}{dynamic}", _row(check, {**top, "dynamic": dynamic})
+            yield f"{names[-1]}{DYNAMIC}{dynamic}", _build_overrides(
+                assertion, {**top, "dynamic": dynamic}
+            )
     if layer in INDUCTOR_LAYERS and kind != Kind.CRASH:
         for mode in MODES:
-            yield f"mode={mode}", _row(check, {**top, "mode": mode})
+            yield f"mode={mode}", _build_overrides(assertion, {**top, "mode": mode})
     if layer in INDUCTOR_LAYERS and kind in WRONG_AT_ONCE:
         for setting in ("emulate_precision_casts", "fallback_random"):
-            if setting not in str(check.config):
-                yield setting, _row(check, {"config": {f"torch._inductor.config.{setting}": True}})
+            if setting not in str(assertion.config):
+                yield setting, _build_overrides(
+                    assertion, {"config": {f"torch._inductor.config.{setting}": True}}
+                )
 
 
-def _row(check: ReproCheck, overrides: Overrides) -> Overrides:
+def _build_overrides(assertion: ReproAssertion, overrides: Overrides) -> Overrides:
     """As the search for the culprit asks: the caches are off, unless the failure is theirs."""
-    return {"fresh": CACHED not in check.config, **overrides}
+    return {"fresh": CACHED not in assertion.config, **overrides}
 
 
 def run_ablation(
-    pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature
+    pool: WorkerPool, text: str, assertion: ReproAssertion, wanted: Signature
 ) -> Iterator[RungRow]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
-    rows = list(list_variants(check, wanted.layer, wanted.kind))
+    rows = list(list_variants(assertion, wanted.layer, wanted.kind))
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     shown = [build_row(name, future.result(), wanted) for name, future in futures]
     for each in shown:
         yield each
         if each.rung == Backend.AOT_EAGER and _shows(each, wanted):
-            overrides = _row(check, {"backend": Backend.AOT_EAGER.value, "unbound": True})
+            overrides = _build_overrides(
+                assertion, {"backend": Backend.AOT_EAGER.value, "unbound": True}
+            )
             yield build_row(UNBOUND, pool.submit(text, limit, overrides).result(), wanted)
 
 
@@ -133,11 +139,15 @@ def build_row(name: str, answer: Answer, wanted: Signature | None = None) -> Run
         crash = found.kind == Kind.CRASH
         detail = str(found.exception) if crash else answer.first_line[:200]
     return RungRow(
-        name, _outcome(answer, found), detail, *read_errors(answer), round(answer.seconds, 2)
+        name,
+        _classify_outcome(answer, found),
+        detail,
+        *read_errors(answer),
+        round(answer.seconds, 2),
     )
 
 
-def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
+def _classify_outcome(answer: Answer, found: Signature | None) -> RungOutcome:
     match answer.outcome:
         case CandidateOutcome.PASSES:
             return RungOutcome.OK

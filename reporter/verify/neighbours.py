@@ -53,19 +53,19 @@ def find_neighbours(
         shows: whether an answer shows the failure of the repro.
         seconds: for all of them; what has not ended by then is left out.
     """
-    body, check = repro.parts
-    is_by_values = check.kind in WRONG_VALUES and draws_random_numbers("\n".join(body.inputs))
+    body, assertion = repro.parts
+    is_by_values = assertion.kind in WRONG_VALUES and draws_random_numbers("\n".join(body.inputs))
 
     def has_fewer_draws(near: Neighbour) -> bool:
         """Whether it is right for want of the one random number that fails, as far as is known."""
         return is_by_values and near.what.startswith("size ") and int(near.to) < int(near.own)
 
     end = clock() + seconds
-    chosen = list(itertools.islice(build_neighbours(body, check), MOST))
+    chosen = list(itertools.islice(build_neighbours(body, assertion), MOST))
 
     def is_failing(near: Neighbour) -> bool | None:
         """None where that cannot be judged, or not in time."""
-        answer = ask(render_harness(near.body, check))
+        answer = ask(render_harness(near.body, assertion))
         if answer is None or not (shows(answer) or has_passed(answer)):
             return None
         # a NaN in the float64 reference excuses all; what is filed fails with it

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from anonymizer.leakcheck.audit import collect_private_terms
 from reporter.core.answer import Answer
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
 #: Numbers of one program that are tried, at most.
 _MOST = 12
 
-Parts = tuple[ReproBody, ReproCheck]
+Parts = tuple[ReproBody, ReproAssertion]
 
 
 def collect_private_numbers(captured: CapturedCall) -> frozenset[float]:
@@ -35,7 +35,7 @@ def collect_private_numbers(captured: CapturedCall) -> frozenset[float]:
     arguments = collect_private_terms({}, words)
     for graph, _ in captured.material.captures:
         read = collect_private_terms(
-            {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
+            {"arguments.py": f"{sorted(set(_list_numbers(graph.get('nodes'))))}"}, words
         )
         arguments = arguments.join(read)
     return (
@@ -46,13 +46,13 @@ def collect_private_numbers(captured: CapturedCall) -> frozenset[float]:
     )
 
 
-def _numbers_in(value: object) -> Iterator[float]:
+def _list_numbers(value: object) -> Iterator[float]:
     if isinstance(value, dict):
         for item in value.values():
-            yield from _numbers_in(item)
+            yield from _list_numbers(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _numbers_in(item)
+            yield from _list_numbers(item)
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         yield abs(value)
 
@@ -69,16 +69,16 @@ def replace_private_numbers(
         pool: workers of the user's interpreter.
         shows: whether an answer shows the wanted failure.
     """
-    body, check = parts
-    called = {abs(float(size)) for call in check.calls for size in _numbers_in(call)}
+    body, assertion = parts
+    called = {abs(float(size)) for call in assertion.calls for size in _list_numbers(call)}
     needed: set[float] = set()
     for value in sorted(collect_numbers(body) & private - called, reverse=True)[:_MOST]:
         others = [_replace_value(body, value, other) for other in list_generic_numbers(value)]
-        asked = [pool.submit(format_program(render_harness(other, check))) for other in others]
+        asked = [pool.submit(format_program(render_harness(other, assertion))) for other in others]
         good = [other for other, answer in zip(others, asked) if shows(answer.result())]
         body = good[0] if good else body
         needed |= set() if good else {value}
-    return (body, check), frozenset(needed)
+    return (body, assertion), frozenset(needed)
 
 
 def list_needed_numbers(text: str, needed: frozenset[float]) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from anonymizer.edits.reduce import drop_one_operation
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.creation_calls import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.dynamic_shapes import write_out
@@ -47,7 +47,7 @@ class PlainRepro:
 
     text: str
     harness: str
-    parts: tuple[ReproBody, ReproCheck]
+    parts: tuple[ReproBody, ReproAssertion]
     operations: int | None = None
     form: PlainForm | None = None
 
@@ -119,73 +119,77 @@ class PlainSearch:
         self.contrasts = contrasts
         self.keeps_names = keeps_names
 
-    def find(self, parts: tuple[ReproBody, ReproCheck], draws: bool) -> PlainRepro | None:
+    def find(self, parts: tuple[ReproBody, ReproAssertion], draws: bool) -> PlainRepro | None:
         """The plainest repro of a program; None where only the harness shows the failure.
 
         `draws`: whether it may draw random numbers.
         """
-        body, check = parts
+        body, assertion = parts
         # a module for training draws nothing where it is evaluated; only values depend on draws
-        draws = draws and check.kind in WRONG_VALUES and self._meets_draws(body, check)
-        forms = list(list_plain_forms(check, draws, body.convention.is_script))
-        form = self._form(body, check, forms)
+        draws = draws and assertion.kind in WRONG_VALUES and self._meets_draws(body, assertion)
+        forms = list(list_plain_forms(assertion, draws, body.convention.is_script))
+        form = self._find_form(body, assertion, forms)
         if form is None:
             return None
         operations = None
         # of what hangs each question would take the whole limit; a whole model keeps its inputs
-        if check.kind != Kind.HANG and not self.keeps_names:
-            body, operations = self._find_plainer(body, check, form)
-            body = self._return_one_field(body, check, form)
+        if assertion.kind != Kind.HANG and not self.keeps_names:
+            body, operations = self._find_plainer(body, assertion, form)
+            body = self._return_one_field(body, assertion, form)
             if body != parts[0]:  # only the random inputs may have needed the form
-                plainer = self._form(body, check, forms[: forms.index(form)])
+                plainer = self._find_form(body, assertion, forms[: forms.index(form)])
                 form = form if plainer is None else plainer
-            form = self._drop_seed(body, check, form)
-            check = self._spell_dynamic(body, check, form)
-        text = self._text(body, check, form)
+            form = self._drop_seed(body, assertion, form)
+            assertion = self._spell_dynamic(body, assertion, form)
+        text = self._write_text(body, assertion, form)
         assert text is not None
-        harness = format_program(render_harness(body, check))
-        return PlainRepro(text, harness, (body, check), operations, form)
+        harness = format_program(render_harness(body, assertion))
+        return PlainRepro(text, harness, (body, assertion), operations, form)
 
-    def restore_modes(self, parts: tuple[ReproBody, ReproCheck]) -> tuple[ReproBody, ReproCheck]:
+    def restore_modes(
+        self, parts: tuple[ReproBody, ReproAssertion]
+    ) -> tuple[ReproBody, ReproAssertion]:
         """The program with the grad mode switched by `with` statements, which leave none behind,
         where its harness shows the failure in that way too.
         """
-        body, check = parts
+        body, assertion = parts
         other = replace(body, definitions=use_grad_contexts(body.definitions))
         if other == body:
             return parts
-        shown = self.pool.submit(format_program(render_harness(other, check))).result()
-        return (other, check) if self.shows(shown) else parts
+        shown = self.pool.submit(format_program(render_harness(other, assertion))).result()
+        return (other, assertion) if self.shows(shown) else parts
 
-    def _meets_draws(self, body: ReproBody, check: ReproCheck) -> bool:
+    def _meets_draws(self, body: ReproBody, assertion: ReproAssertion) -> bool:
         """Whether the eager run of a failing program draws random numbers."""
-        shown = self.pool.submit(format_program(render_harness(body, check))).result()
+        shown = self.pool.submit(format_program(render_harness(body, assertion))).result()
         return not self.shows(shown) or "draws" in shown.undefined
 
-    def _form(
-        self, body: ReproBody, check: ReproCheck, forms: Sequence[PlainForm]
+    def _find_form(
+        self, body: ReproBody, assertion: ReproAssertion, forms: Sequence[PlainForm]
     ) -> PlainForm | None:
         """The first form that shows the failure."""
 
         def ask(form: PlainForm) -> _Question | None:
-            plain = self._ask_plain(body, check, form)
+            plain = self._ask_plain(body, assertion, form)
             if plain is None or PlainForm.EXACT in form:
                 return plain
-            return plain + self._ask_tolerance(body, check)
+            return plain + self._ask_tolerance(body, assertion)
 
-        return self._first(forms, ask)
+        return self._find_first(forms, ask)
 
-    def _return_one_field(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproBody:
+    def _return_one_field(
+        self, body: ReproBody, assertion: ReproAssertion, form: PlainForm
+    ) -> ReproBody:
         """The program that returns one field of a named tuple, `torch.min(x, 1).values`, where that
         one has the wrong values.
         """
-        if check.kind not in WRONG_VALUES:
+        if assertion.kind not in WRONG_VALUES:
             return body
         options = [replace(body, definitions=text) for text in return_one_field(body.definitions)]
-        return self._first(options, lambda each: self._ask_both(each, check, form)) or body
+        return self._find_first(options, lambda each: self._ask_both(each, assertion, form)) or body
 
     def _find_plainer(
-        self, body: ReproBody, check: ReproCheck, form: PlainForm
+        self, body: ReproBody, assertion: ReproAssertion, form: PlainForm
     ) -> tuple[ReproBody, int | None]:
         """The program with inputs that read better, where the failure is there with them, and how
         many operations it has, where these are fewer.
@@ -194,53 +198,60 @@ class PlainSearch:
         operations: int | None = None
 
         def ask(other: ReproBody) -> _Question | None:
-            return self._ask_both(other, check, form)
+            return self._ask_both(other, assertion, form)
 
-        while (other := self._first(build_plainer_inputs(body), ask)) is not None:
-            body = self._shrink(other, check, ask)
+        while (other := self._find_first(build_plainer_inputs(body), ask)) is not None:
+            body = self._shrink(other, assertion, ask)
         # the last one first, since those that are plain are not counted any more
         for index in reversed(range(count_random(body))):
-            other = self._first(build_plainer_input(body, index), ask)
-            body = body if other is None else self._shrink(other, check, ask)
+            other = self._find_first(build_plainer_input(body, index), ask)
+            body = body if other is None else self._shrink(other, assertion, ask)
         # what hangs on values may have needed an operation for the random ones alone
-        while body != before and check.kind in WRONG_VALUES:
-            shorter = self._first(_list_shorter(body), lambda each: ask(each[0]))
+        while body != before and assertion.kind in WRONG_VALUES:
+            shorter = self._find_first(_list_shorter(body), lambda each: ask(each[0]))
             if shorter is None:
                 break
             body, operations = shorter
         return body, operations
 
     def _shrink(
-        self, body: ReproBody, check: ReproCheck, ask: Callable[[ReproBody], _Question | None]
+        self,
+        body: ReproBody,
+        assertion: ReproAssertion,
+        ask: Callable[[ReproBody], _Question | None],
     ) -> ReproBody:
         """The same with dimensions of size 1, which random values may have kept from it."""
-        left = () if check.calls else [size for size in list_sizes(body)[:MOST_SIZES] if size > 1]
+        left = (
+            () if assertion.calls else [size for size in list_sizes(body)[:MOST_SIZES] if size > 1]
+        )
         while left:
             smaller = [(at, replace_size(body, size, 1)) for at, size in enumerate(left)]
-            found = self._first(smaller, lambda each: ask(each[1]))
+            found = self._find_first(smaller, lambda each: ask(each[1]))
             if found is None:
                 break
             at, body = found
             left = left[at + 1 :]
         return body
 
-    def _drop_seed(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainForm:
+    def _drop_seed(self, body: ReproBody, assertion: ReproAssertion, form: PlainForm) -> PlainForm:
         """The form without a seed, where no random number counts."""
         bare = form | PlainForm.UNSEEDED
         draws_weights = body.convention.is_module or "nn." in body.definitions
-        counts = check.kind in WRONG_VALUES and (draws_weights or PlainForm.RESEED in form)
+        counts = assertion.kind in WRONG_VALUES and (draws_weights or PlainForm.RESEED in form)
         if counts or count_random(body) or body.convention.is_script:
             return form
-        if self._text(body, check, bare) == self._text(body, check, form):
+        if self._write_text(body, assertion, bare) == self._write_text(body, assertion, form):
             return form
-        return self._first([bare], lambda each: self._ask_plain(body, check, each)) or form
+        return self._find_first([bare], lambda each: self._ask_plain(body, assertion, each)) or form
 
-    def _spell_dynamic(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproCheck:
-        """The check with what makes sizes dynamic written out."""
-        options = write_out(body, check)
-        return self._first(options, lambda each: self._ask_both(body, each, form)) or check
+    def _spell_dynamic(
+        self, body: ReproBody, assertion: ReproAssertion, form: PlainForm
+    ) -> ReproAssertion:
+        """The assertion with what makes sizes dynamic written out."""
+        options = write_out(body, assertion)
+        return self._find_first(options, lambda each: self._ask_both(body, each, form)) or assertion
 
-    def _first(self, options: Iterable[T], ask: Callable[[T], _Question | None]) -> T | None:
+    def _find_first(self, options: Iterable[T], ask: Callable[[T], _Question | None]) -> T | None:
         """The first option, in order, whose question holds; later ones are asked where a worker is
         idle.
         """
@@ -261,50 +272,60 @@ class PlainSearch:
             for _, question in window:
                 question.cancel()
 
-    def _ask_both(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> _Question | None:
+    def _ask_both(
+        self, body: ReproBody, assertion: ReproAssertion, form: PlainForm
+    ) -> _Question | None:
         """Whether both texts show the failure, the plain one and the harness."""
-        plain = self._ask_plain(body, check, form)
-        return plain and self._ask_harness(body, check) + plain
+        plain = self._ask_plain(body, assertion, form)
+        return plain and self._ask_harness(body, assertion) + plain
 
-    def _ask_plain(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> _Question | None:
+    def _ask_plain(
+        self, body: ReproBody, assertion: ReproAssertion, form: PlainForm
+    ) -> _Question | None:
         """Whether a text fails as wanted, and passes without the compiler and where it must; None
         where the form does not fit the program.
         """
-        text = self._text(body, check, form)
+        text = self._write_text(body, assertion, form)
         if text is None:
             return None
         asked = [(self.pool.submit(text), self.shows)]
         if control.needs_control(text):
-            filled = check.kind == Kind.WRONG_METADATA  # which values cannot excuse
+            filled = assertion.kind == Kind.WRONG_METADATA  # which values cannot excuse
             alone = control.WITHOUT_COMPILER_FILLED if filled else control.WITHOUT_COMPILER
             asked.append((self.pool.submit(text, overrides=alone), has_passed))
         asked += [(contrast.pool.submit(text), has_passed) for contrast in self.contrasts]
         return _Question(tuple(asked))
 
-    def _ask_harness(self, body: ReproBody, check: ReproCheck) -> _Question:
+    def _ask_harness(self, body: ReproBody, assertion: ReproAssertion) -> _Question:
         """Whether the harness shows the failure on these inputs too, with float64 as the judge."""
-        if check.kind not in WRONG_VALUES:
+        if assertion.kind not in WRONG_VALUES:
             return _Question(())
-        shown = self.pool.submit(render_harness(body, check))
-        return _Question(((shown, self.shows),)) + self._ask_tolerance(body, check)
+        shown = self.pool.submit(render_harness(body, assertion))
+        return _Question(((shown, self.shows),)) + self._ask_tolerance(body, assertion)
 
-    def _ask_tolerance(self, body: ReproBody, check: ReproCheck) -> _Question:
+    def _ask_tolerance(self, body: ReproBody, assertion: ReproAssertion) -> _Question:
         """Whether rounding stays within the tolerance that values are compared with."""
-        if check.kind not in WRONG_VALUES or not check.double or check.compiler == Compiler.EAGER:
+        if (
+            assertion.kind not in WRONG_VALUES
+            or not assertion.double
+            or assertion.compiler == Compiler.EAGER
+        ):
             return _Question(())
-        text = render_tolerance(body, check)
+        text = render_tolerance(body, assertion)
         return _Question(((self.pool.submit(text), has_passed),))
 
-    def _text(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
+    def _write_text(
+        self, body: ReproBody, assertion: ReproAssertion, form: PlainForm
+    ) -> str | None:
         """The formatted text; None where the form does not fit the program."""
-        return write_plain_program(body, check, form, self.keeps_names)
+        return write_plain_program(body, assertion, form, self.keeps_names)
 
 
 def write_plain_program(
-    body: ReproBody, check: ReproCheck, form: PlainForm, keeps_names: bool = False
+    body: ReproBody, assertion: ReproAssertion, form: PlainForm, keeps_names: bool = False
 ) -> str | None:
     """The formatted text of a program in a plain form; None where the form does not fit it."""
     try:
-        return format_program(render_plain(body, check, form, keeps_names))
+        return format_program(render_plain(body, assertion, form, keeps_names))
     except (ValueError, SyntaxError):
         return None

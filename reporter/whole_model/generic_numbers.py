@@ -63,7 +63,7 @@ def _find_generic_numbers(
 ) -> Candidate:
     """The seed, whose program this is, with other sizes and rounded floats."""
 
-    def made(bases: Mapping[SizeGroup, int], gone: Sequence[float]) -> Candidate:
+    def make_candidate(bases: Mapping[SizeGroup, int], gone: Sequence[float]) -> Candidate:
         return make(numbers.replace_sizes(program, bases, gone))
 
     groups, floats = numbers.find_size_groups(program), numbers.list_unusual_floats(program)
@@ -73,25 +73,25 @@ def _find_generic_numbers(
     wanted: dict[SizeGroup, int] = {}
     for group in groups:
         wanted[group] = next(list_generic_bases(group, used | set(wanted.values())), group.base)
-    at_once = made(wanted, floats)
+    at_once = make_candidate(wanted, floats)
     if ask.holds(at_once):
         return at_once
     kept: dict[SizeGroup, int] = {}
 
-    def one(group: SizeGroup) -> bool:
+    def try_group(group: SizeGroup) -> bool:
         options = list(list_generic_bases(group, used | set(kept.values())))[:_TRIED]
-        found = ask.pick((size, made({**kept, group: size}, ())) for size in options)
+        found = ask.pick((size, make_candidate({**kept, group: size}, ())) for size in options)
         if found is not None:
             kept[group] = found[0]
         return found is not None
 
     for group in groups:
-        if not one(group) and len(group.members) > 1:
+        if not try_group(group) and len(group.members) > 1:
             # 24 may be three times 8 and only happen to be twice 12
             for member in group.members:
-                one(SizeGroup(member, (member,)))
+                try_group(SizeGroup(member, (member,)))
     gone: list[float] = []
     for value in floats:
-        if ask.holds(made(kept, [*gone, value])):
+        if ask.holds(make_candidate(kept, [*gone, value])):
             gone.append(value)
-    return made(kept, gone) if kept or gone else seed
+    return make_candidate(kept, gone) if kept or gone else seed

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from anonymizer.graph.imports import list_imports
-from anonymizer.graph.repro import ReproBody, ReproCheck, indent
+from anonymizer.graph.repro import ReproAssertion, ReproBody, indent
 from collectors.protocol.graphs import EquivalenceAnswer, SourceEquivalenceRequest
 from collectors.protocol.words import CallOutcome
 from reporter.core.candidate import Candidate
@@ -111,12 +111,12 @@ def select_parts(proof: EquivalenceAnswer) -> dict[str, object]:
     return {**parts, "operators": proof["operators"], **batch}
 
 
-def build_candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
-    """The rewritten source as it is, not reduced, then under weaker checks."""
+def build_candidates(captured: CapturedCall, assertion: ReproAssertion) -> Iterator[Candidate]:
+    """The rewritten source as it is, not reduced, then under weaker assertions."""
     content = source_candidates.rewrite_program(captured)
     if content is not None:
         yield from initial_candidates.build_source_candidates(
-            content, check, captured.verdict.layer
+            content, assertion, captured.verdict.layer
         )
 
 

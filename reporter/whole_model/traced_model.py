@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from anonymizer.graph import values
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.model import model
 from anonymizer.model import non_stock_operations as parts
 from anonymizer.numbers import resizing
@@ -162,19 +162,19 @@ def describe_equivalence(
     untraced: WholeModel = {"error": "the call was not traced"}
     found = captured.material.whole or untraced
     if isinstance(content, RewrittenProgram):
-        return source_model.describe_equivalence(_get_rewriting(found))
+        return source_model.describe_equivalence(_read_rewriting(found))
     try:
         return _require_equivalence(found)
     except CannotJudgeError as reason:
         if content is not None:
             raise
         try:
-            return source_model.describe_equivalence(_get_rewriting(found))
+            return source_model.describe_equivalence(_read_rewriting(found))
         except CannotJudgeError:
             raise reason from None
 
 
-def _get_rewriting(whole: WholeModel) -> Rewriting:
+def _read_rewriting(whole: WholeModel) -> Rewriting:
     return whole.get("source") or {"error": "it was not asked for"}
 
 
@@ -234,37 +234,37 @@ def _describe_location(trace: TraceJson, path: str | None) -> str:
     return f", first in {name or path}"
 
 
-def build_candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]:
-    """The whole model under the check: its operations, if that is proved, then its source, if that
-    is.
+def build_candidates(captured: CapturedCall, assertion: ReproAssertion) -> Iterator[Candidate]:
+    """The whole model under the assertion: its operations, if that is proved, then its source, if
+    that is.
     """
     assert captured.material.whole is not None
     with contextlib.suppress(CannotJudgeError):
         _require_equivalence(captured.material.whole)
-        yield from _trace_candidates(captured, captured.material.whole["trace"], check)
+        yield from _list_trace_candidates(captured, captured.material.whole["trace"], assertion)
     with contextlib.suppress(CannotJudgeError):
-        source_model.describe_equivalence(_get_rewriting(captured.material.whole))
-        yield from source_model.build_candidates(captured, check)
+        source_model.describe_equivalence(_read_rewriting(captured.material.whole))
+        yield from source_model.build_candidates(captured, assertion)
 
 
-def _trace_candidates(
-    captured: CapturedCall, trace: TraceJson, check: ReproCheck
+def _list_trace_candidates(
+    captured: CapturedCall, trace: TraceJson, assertion: ReproAssertion
 ) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
-    checks = [check]
-    cheaper = choose_cheaper_backend(check, captured.verdict.layer)
+    assertions = [assertion]
+    cheaper = choose_cheaper_backend(assertion, captured.verdict.layer)
     if cheaper is not None:
-        checks.append(cheaper)
-    if check.double:  # what casts to float32 itself cannot run in float64
-        checks += [replace(item, double=False) for item in checks]
-    several = check.kind in SEVERAL_CALLS
+        assertions.append(cheaper)
+    if assertion.double:  # what casts to float32 itself cannot run in float64
+        assertions += [replace(item, double=False) for item in assertions]
+    several = assertion.kind in SEVERAL_CALLS
     stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
     for weights in ("", *values.write_weight_recipes(stats)):
         for level in values.list_value_levels(t.get("stats") for t in trace["tensors"]):
             content = replace(read_trace(trace, level, several), weights=weights)
             for form in _list_forms(content):
                 settings = {"calls": form.written.calls, "evaluation": not form.written.training}
-                for item in checks:
+                for item in assertions:
                     yield Candidate(form, replace(item, **settings))  # type: ignore[arg-type]
 
 
@@ -357,8 +357,8 @@ def with_program(candidate: Candidate, program: tree.TracedProgram) -> Candidate
     """The candidate with a changed program in the place of its own."""
     assert isinstance(candidate.content, TracedModel)
     content = replace(candidate.content, program=program)
-    calls = content.written.calls if candidate.check.calls else ()
-    return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
+    calls = content.written.calls if candidate.assertion.calls else ()
+    return replace(candidate, content=content, assertion=replace(candidate.assertion, calls=calls))
 
 
 def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]:
@@ -407,13 +407,13 @@ def find_difference(
 
 def _try_operations_alone(captured: CapturedCall, ask: Questions) -> str:
     """What the rewritten trace showed, of a model that fails only with its Python."""
-    assert captured.material.whole is not None and captured.material.check is not None
+    assert captured.material.whole is not None and captured.material.assertion is not None
     with contextlib.suppress(CannotJudgeError, StopIteration):
         _require_equivalence(captured.material.whole)
         if ask.has_passed(
             next(
-                _trace_candidates(
-                    captured, captured.material.whole["trace"], captured.material.check
+                _list_trace_candidates(
+                    captured, captured.material.whole["trace"], captured.material.assertion
                 )
             )
         ):

@@ -143,7 +143,9 @@ def test_no_bug_is_a_verdict_and_leaves_no_folder(tmp_path: Path) -> None:
     assert not created.folder.exists()
 
 
-def test_rounding_does_not_explain_a_check_that_fails_without_the_compiler(tmp_path: Path) -> None:
+def test_rounding_does_not_explain_an_assertion_that_fails_without_the_compiler(
+    tmp_path: Path,
+) -> None:
     created = create("counts_its_calls", tmp_path)
     assert created.code == 1, created.talk[-3000:]
     verdict = created.document["verdict"]
@@ -153,7 +155,9 @@ def test_rounding_does_not_explain_a_check_that_fails_without_the_compiler(tmp_p
 
 
 @pytest.mark.slow
-def test_rounding_does_not_explain_a_check_that_fails_with_eager_kernels(tmp_path: Path) -> None:
+def test_rounding_does_not_explain_an_assertion_that_fails_with_eager_kernels(
+    tmp_path: Path,
+) -> None:
     created = create("counts_when_compiled", tmp_path)
     assert created.code == 1, created.talk[-3000:]
     verdict = created.document["verdict"]

@@ -19,7 +19,7 @@ from reporter.check import shards
 from reporter.check.subject import read_subject
 from reporter.core import setting_sources
 from reporter.core.errors import BugreportError
-from reporter.environments.index import _wheel
+from reporter.environments.index import _parse_wheel
 from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, WatchOptions
 from reporter.report.reading import read_report
@@ -136,7 +136,7 @@ def settings_file(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "config.toml"
         path.write_bytes(data)
-        setting_sources._file_source(path, ())
+        setting_sources._read_file_source(path, ())
 
 
 def sandbox_answer(document: object) -> None:
@@ -155,7 +155,7 @@ def tracker_answers(document: object) -> None:
 
 def wheel_name(name: str) -> None:
     """The name of a file on an index."""
-    _wheel(name)
+    _parse_wheel(name)
 
 
 def _dumped(document: object) -> bytes:

@@ -24,7 +24,7 @@ def secret(x, unused):
 
 
 def module_text(program: SourceProgram) -> str:
-    """A complete module in the manner of a repro, without its check."""
+    """A complete module in the manner of a repro, without its assertion."""
     inputs = ["def inputs():", *("    " + line for line in program.write_inputs())]
     call = f"def CALLABLE():\n    return {program.callable_expression}"
     return "\n".join([*program.write_imports(), program.write_definitions(), *inputs, call, ""])

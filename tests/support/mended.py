@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from reporter.core.formatting import format_program
 from templates.regression import ReproducedFailure
@@ -34,4 +34,4 @@ def repro(kind: str) -> str:
     """A repro of `MENDED` in the harness of all repros."""
     _, program, inputs = MENDED[kind]
     body = ReproBody(program, "repro", (f"return {inputs}",), FUNCTION_CALL)
-    return format_program(render_harness(body, ReproCheck(kind)))
+    return format_program(render_harness(body, ReproAssertion(kind)))

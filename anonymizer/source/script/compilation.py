@@ -19,8 +19,8 @@ _COMPILER = "torch.compile"
 
 
 class Compilation(ast.NodeTransformer):
-    """`torch.compile(f, …)` becomes `compile(f)`, whose arguments belong to the check; a function
-    that is compiled by a decorator, or without a name, gets one.
+    """`torch.compile(f, …)` becomes `compile(f)`, whose arguments belong to the assertion; a
+    function that is compiled by a decorator, or without a name, gets one.
     """
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ def take_call(
 
 def _put_before(step: ast.stmt, statement: ast.stmt, call: ast.Call, made: ast.stmt) -> ast.stmt:
     """A loop, or the like, in which the call is made before the statement that it is in, and the
-    statement reads its value; those that check or print it go.
+    statement reads its value; those that assert something of it or print it go.
     """
     _Exchange(call, ast.copy_location(ast.Name(RESULT, ast.Load()), call)).visit(statement)
     is_read = not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Name)
@@ -172,11 +172,11 @@ def _put_before(step: ast.stmt, statement: ast.stmt, call: ast.Call, made: ast.s
         if statement in statements:
             at = statements.index(statement)
             rest = [statement] * is_read + statements[at + 1 :]
-            statements[at:] = [made, *(each for each in rest if not _is_check(each))]
+            statements[at:] = [made, *(each for each in rest if not _is_assertion(each))]
     return strip(step)[0]
 
 
-def _is_check(statement: ast.stmt) -> bool:
+def _is_assertion(statement: ast.stmt) -> bool:
     """Whether a statement is an `if` that only raises."""
     return (
         isinstance(statement, ast.If)

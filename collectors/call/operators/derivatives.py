@@ -121,7 +121,7 @@ class _Call(NamedTuple):
 
 
 class DerivativeCheck:
-    """Looks at the calls of a program whose own check fails; `found` are those that are wrong."""
+    """Looks at the calls of a program whose assertion fails; `found` are those that are wrong."""
 
     def __init__(self) -> None:
         self.found: List[DerivativeError] = []

@@ -296,7 +296,7 @@ class _Search:
 
         Later ones are left alone once one that costs as little has worked.
         """
-        directed = self._direct_switches(culprit)
+        directed = self._list_direct_switches(culprit)
         self.switches[:0] = directed
         axes = [switch for switch in self.switches if switch.name in table.AXES]
         rest = [switch for switch in self.switches if switch not in (*directed, *axes)]
@@ -307,7 +307,7 @@ class _Search:
             if not self._works(self.tried):
                 self._screen(_group_switches([switch for switch in rest if switch.cost > 1]))
 
-    def _direct_switches(self, culprit: CulpritSection) -> list[ConfigSwitch]:
+    def _list_direct_switches(self, culprit: CulpritSection) -> list[ConfigSwitch]:
         """The switches that leave out what was found, and nothing else."""
         found = []
         if culprit.operator is not None:

@@ -70,12 +70,12 @@ def _describe_agreement(found: DivergenceSection, what: str) -> str:
 def drop_nonfinite_numbers(found: DivergenceSection) -> DivergenceSection:
     """What a report has: null for a number that is not finite."""
 
-    def finite(point: DivergencePoint) -> DivergencePoint:
+    def make_finite(point: DivergencePoint) -> DivergencePoint:
         numbers = structs.asdict(point).items()
         gone = [n for n, value in numbers if isinstance(value, float) and not math.isfinite(value)]
         return structs.replace(point, **dict.fromkeys(gone))
 
-    return structs.replace(found, points=tuple(map(finite, found.points)))
+    return structs.replace(found, points=tuple(map(make_finite, found.points)))
 
 
 def _describe_numbers(point: DivergencePoint) -> str:
@@ -143,10 +143,12 @@ def find_divergence(
     if not graphs:
         return None
 
-    def time_left() -> float:
+    def compute_time_left() -> float:
         return deadline - clock()
 
-    searches = [_GraphSearch(runs, graph, budget, time_left, say) for graph in graphs[:_GRAPHS]]
+    searches = [
+        _GraphSearch(runs, graph, budget, compute_time_left, say) for graph in graphs[:_GRAPHS]
+    ]
     return _choose_first_to_differ(searches).search()
 
 
@@ -169,7 +171,7 @@ class PrefixRuns:
 
 
 class _GraphSearch:
-    """Measures prefixes of one graph, each once, while `time_left` gives seconds.
+    """Measures prefixes of one graph, each once, while `compute_time_left` gives seconds.
 
     `whole`: whether the uncut graph differs.
     """

@@ -167,7 +167,7 @@ class _CallExperiment:
             outcome, per_call = RungOutcome(run["outcome"]), run.get("call_seconds")
             _resolve(trial, Trial(bug, seconds, detail, run.get("bisect"), outcome, per_call))
 
-        def ran(future: Future[RunAnswer]) -> None:
+        def compare_run(future: Future[RunAnswer]) -> None:
             answer = future.result()
             if answer["outcome"] != CallOutcome.OK or not eager.agrees:
                 conclude(answer, None)
@@ -175,7 +175,7 @@ class _CallExperiment:
             second = session.submit(comparison, self.timeout)
             second.add_done_callback(lambda done: conclude(answer, done.result().get("comparison")))
 
-        session.submit(questions.run(rung), self.timeout).add_done_callback(ran)
+        session.submit(questions.run(rung), self.timeout).add_done_callback(compare_run)
         return trial
 
     def _build_rung(self, variation: Variation, path: Path) -> Rung:
@@ -278,10 +278,10 @@ def _list_words(message: str) -> set[str]:
 def make_pool_experiment(
     pool: WorkerPool, text: str, wanted: Signature, eager_failure: Failure | None = None
 ) -> Experiment:
-    """Experiments on a repro, which makes its own check, in warm workers.
+    """Experiments on a repro, which has its own assertion, in warm workers.
 
-    Where eager refuses the call (`eager_failure`), any exception passes the repro's own check. Here
-    a variation has to refuse it as eager does.
+    Where eager refuses the call (`eager_failure`), any exception passes the repro's own assertion.
+    Here a variation has to refuse it as eager does.
     """
     interesting = make_matcher(wanted)
     refused = eager_failure if wanted.kind == Kind.ACCEPTS_INVALID else None
@@ -293,10 +293,10 @@ def make_pool_experiment(
             return answer.outcome == CandidateOutcome.PASSES
         return answer.failure is not None and _refuses(answer.failure, refused)
 
-    def experiment(variation: Variation) -> Future[Trial]:
+    def run_experiment(variation: Variation) -> Future[Trial]:
         trial: Future[Trial] = Future()
 
-        def ran(future: Future[Answer]) -> None:
+        def judge_run(future: Future[Answer]) -> None:
             if future.cancelled() or future.exception() is not None:
                 _resolve(trial, Trial(None, 0.0, "not run"))
                 return
@@ -309,11 +309,11 @@ def make_pool_experiment(
         if not variation.fresh:  # a worker has no caches, so this is the candidate as it is
             del message["fresh"]
         running = pool.submit(text, overrides=cast(Overrides, message))
-        running.add_done_callback(ran)
+        running.add_done_callback(judge_run)
         trial.add_done_callback(lambda done: running.cancel() if done.cancelled() else None)
         return trial
 
-    return experiment
+    return run_experiment
 
 
 def _resolve(trial: Future[Trial], result: Trial) -> None:

@@ -51,7 +51,7 @@ class Block:
 
 
 @functools.lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
+def _build_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     return MarkdownIt("zero", {"maxNesting": 50}).enable(list(_RULES))
@@ -60,7 +60,7 @@ def _parser() -> MarkdownIt:
 def parse_blocks(text: str) -> list[Block]:
     """All blocks of code of a post, in their order."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    found = list(_blocks(text, "", _DEPTH))
+    found = list(_read_blocks(text, "", _DEPTH))
     if "<pre" in text and not any(block.kind == "html" for block in found):
         # an empty line in it ended the HTML for Markdown, but its author sees one block
         found += [Block(inner, "", "html") for inner in _read_preformatted(text)]
@@ -69,12 +69,12 @@ def parse_blocks(text: str) -> list[Block]:
 
 def read_prose(text: str) -> str:
     """The post without its code and HTML: what a person says."""
-    tokens = _parser().parse(text)
+    tokens = _build_parser().parse(text)
     return "\n".join(token.content for token in tokens if token.type == "inline")
 
 
-def _blocks(text: str, section: str, depth: int) -> Iterator[Block]:
-    tokens = _parser().parse(text)
+def _read_blocks(text: str, section: str, depth: int) -> Iterator[Block]:
+    tokens = _build_parser().parse(text)
     lines = text.split("\n")
     quotes = 0
     paragraphs: list[tuple[int, int]] = []
@@ -86,18 +86,20 @@ def _blocks(text: str, section: str, depth: int) -> Iterator[Block]:
             language = token.info.strip().split(" ")[0].strip("{}.,").lower() if token.info else ""
             kind: BlockKind = "fence" if token.type == "fence" else "indented"
             if language in _MARKDOWN and depth:
-                yield from _blocks(token.content, section, depth - 1)
+                yield from _read_blocks(token.content, section, depth - 1)
             else:
                 yield Block(token.content, language, kind, section, quotes > 0)
         elif token.type == "html_block" and depth:
-            yield from _in_html(token.content, section, depth)
+            yield from _read_html(token.content, section, depth)
         elif token.type == "paragraph_open" and token.map and not quotes:
             paragraphs.append((token.map[0], token.map[1]))
-    for first, last in _runs(paragraphs, lines):
+    for first, last in _find_unfenced(paragraphs, lines):
         yield Block("\n".join(lines[first:last]), "", "unfenced", section)
 
 
-def _runs(paragraphs: list[tuple[int, int]], lines: list[str]) -> Iterator[tuple[int, int]]:
+def _find_unfenced(
+    paragraphs: list[tuple[int, int]], lines: list[str]
+) -> Iterator[tuple[int, int]]:
     """From the first line that can only be Python to the end of the text; what follows the code is
     cut off by who parses it.
     """
@@ -111,7 +113,7 @@ def _runs(paragraphs: list[tuple[int, int]], lines: list[str]) -> Iterator[tuple
         yield starts[0], len(lines)
 
 
-def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
+def _read_html(html: str, section: str, depth: int) -> Iterator[Block]:
     """Code in `<pre>`; and fences that are only text to Markdown, since no empty line stands before
     them.
     """
@@ -122,7 +124,7 @@ def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
         return
     if "```" in html or "~~~" in html:
         inner = "\n".join(_TAG.sub("", _SUMMARY.sub("", line)) for line in html.split("\n"))
-        yield from _blocks(inner, section, depth - 1)
+        yield from _read_blocks(inner, section, depth - 1)
 
 
 def _read_preformatted(html: str) -> list[str]:

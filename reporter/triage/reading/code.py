@@ -199,7 +199,7 @@ def _describe(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssuePro
         return None
     undefined = _find_undefined(tree)
     added = tuple(_USUAL[name] for name in undefined if name in _USUAL)
-    modules = _modules(tree) | {line.split()[1].partition(".")[0] for line in added}
+    modules = _list_modules(tree) | {line.split()[1].partition(".")[0] for line in added}
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     return IssueProgram(
         text="\n".join([*added, text]) if added else text,
@@ -224,7 +224,7 @@ def _acts(node: ast.stmt) -> bool:
     return any(isinstance(inner, (ast.Call, ast.Assert, ast.BinOp)) for inner in ast.walk(node))
 
 
-def _modules(tree: ast.Module) -> set[str]:
+def _list_modules(tree: ast.Module) -> set[str]:
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

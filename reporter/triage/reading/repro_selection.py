@@ -108,15 +108,15 @@ def extract(thread: Thread) -> Repro | Refusal:
 
 
 def _extract(thread: Thread) -> Repro | Refusal:
-    request = _request(thread)
+    request = _find_request(thread)
     if request is not None:
         return request
-    found = [item for number in range(len(thread.posts)) for item in _in_post(thread, number)]
+    found = [item for number in range(len(thread.posts)) for item in _find_in_post(thread, number)]
     whole = [item for item in found if item.program.self_contained]
-    chosen = _choice(whole, thread.author)
+    chosen = _choose_program(whole, thread.author)
     if chosen is None:
         return _explain_nothing(thread, found)
-    needs = _needs(chosen.program)
+    needs = _find_need(chosen.program)
     if needs is not None:
         return needs
     # asked again later; a program that cannot be walked through ends here
@@ -143,7 +143,7 @@ def _extract(thread: Thread) -> Repro | Refusal:
     )
 
 
-def _in_post(thread: Thread, number: int) -> list[_Choice]:
+def _find_in_post(thread: Thread, number: int) -> list[_Choice]:
     post = thread.posts[number]
     parsed: list[tuple[Block, IssueProgram]] = []
     for block in parse_blocks(post.text):
@@ -163,7 +163,7 @@ def _in_post(thread: Thread, number: int) -> list[_Choice]:
     return found
 
 
-def _choice(whole: list[_Choice], author: str) -> _Choice | None:
+def _choose_program(whole: list[_Choice], author: str) -> _Choice | None:
     if not whole:
         return None
     best = max(item.rank for item in whole)
@@ -177,7 +177,7 @@ def _choice(whole: list[_Choice], author: str) -> _Choice | None:
     return min(shorter, key=lambda item: item.program.facts.statements, default=chosen)
 
 
-def _request(thread: Thread) -> Refusal | None:
+def _find_request(thread: Thread) -> Refusal | None:
     for label in thread.status.labels:
         if label.lower() in _REQUEST_LABELS:
             return Refusal(
@@ -218,7 +218,7 @@ def _explain_nothing(thread: Thread, found: list[_Choice]) -> Refusal:
     return Refusal("no_code", "no repro found: there is no Python program in it that uses torch")
 
 
-def _needs(program: IssueProgram) -> Refusal | None:
+def _find_need(program: IssueProgram) -> Refusal | None:
     """What the program needs and no sandbox has: files, weights, data, other files of a project."""
     tree = ast.parse(program.text)
     relative = next((name for name in program.facts.modules if name.startswith(".")), None)
@@ -226,7 +226,7 @@ def _needs(program: IssueProgram) -> Refusal | None:
         return Refusal("needs_files", "it imports from a package of its author's")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            needed = _missing_need(node)
+            needed = _find_missing_need(node)
             if needed is not None:
                 return needed
     return None
@@ -244,7 +244,7 @@ _DOWNLOADS: Mapping[str, RefusalKind] = {
 }
 
 
-def _missing_need(node: ast.Call) -> Refusal | None:
+def _find_missing_need(node: ast.Call) -> Refusal | None:
     called = ast.unparse(node.func)
     last = called.rpartition(".")[2]
     first = node.args[0] if node.args else None

@@ -156,7 +156,7 @@ def read_stated(thread: Thread) -> StatedFailure:
         for block in parse_blocks(post.text)
     )
     said = read_author_words(thread)
-    torch = _version(thread.own_text)
+    torch = _find_version(thread.own_text)
     title_and_prose = f"{thread.title}\n{said}"
     accepts = _ACCEPTS.search(title_and_prose) is not None
     raised = find_exceptions(logs) or find_exceptions(said)
@@ -164,7 +164,9 @@ def read_stated(thread: Thread) -> StatedFailure:
         raised = _inline(thread.title) or _inline(said)
     titled = {(item.name, item.message[:20]) for item in _inline(thread.title)}
     informative = [
-        item for item in raised if not _is_check(item) or (item.name, item.message[:20]) in titled
+        item
+        for item in raised
+        if not _is_assertion(item) or (item.name, item.message[:20]) in titled
     ]
     if _DIES.search(title_and_prose) or _DIES.search(logs):
         return StatedFailure(StatedSymptom.DIES, raised, torch)
@@ -177,7 +179,7 @@ def read_stated(thread: Thread) -> StatedFailure:
     return StatedFailure(StatedSymptom.UNKNOWN, raised, torch)
 
 
-def _version(text: str) -> str | None:
+def _find_version(text: str) -> str | None:
     """The torch that the form names; else the only one that the text speaks of."""
     found = _VERSION.search(text)
     if found is not None:
@@ -213,7 +215,7 @@ def find_exceptions(text: str) -> tuple[StatedException, ...]:
             continue
         message = (match["message"] or "").strip()
         if match["name"].endswith("CppCompileError"):
-            message = _compilers_words(lines[number + 1 : number + _COMPILER_LOG]) or message
+            message = _find_compilers_words(lines[number + 1 : number + _COMPILER_LOG]) or message
         if not message and number + 1 < len(lines) and match["message"] is not None:
             message = lines[number + 1].strip()
         found[StatedException(match["name"].rpartition(".")[2], message[:300], by_torch)] = None
@@ -224,7 +226,7 @@ def find_exceptions(text: str) -> tuple[StatedException, ...]:
     return tuple(found)
 
 
-def _compilers_words(lines: list[str]) -> str:
+def _find_compilers_words(lines: list[str]) -> str:
     """What the C++ compiler complained of first."""
     found = (re.search(r"\b(?:fatal )?error: .*", line) for line in lines)
     return next((item.group() for item in found if item), "")
@@ -255,7 +257,7 @@ def compare(wanted: StatedFailure, signal: str | None, timed_out: bool, stderr: 
             if timed_out or signal:
                 return Match.DIFFERENT
             seen = find_exceptions(stderr)
-            if any(_is_check(item) for item in seen[-1:]):
+            if any(_is_assertion(item) for item in seen[-1:]):
                 return Match.SAME
             return (
                 _compare_raised(wanted.raised, seen) if wanted.raised and seen else Match.DIFFERENT
@@ -304,8 +306,8 @@ def _are_alike(wanted: str, seen: str) -> bool:
     return len(both) >= 3 and len(both) >= _ALIKE * len(either)
 
 
-def _is_check(item: StatedException) -> bool:
-    """The failing assertion of a program that checks values, which says that they are wrong and not
+def _is_assertion(item: StatedException) -> bool:
+    """Whether it is the failing assertion of a program, which says that values are wrong and not
     that something broke.
     """
     return item.name == "AssertionError" and not item.by_torch

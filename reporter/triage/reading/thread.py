@@ -75,10 +75,10 @@ def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
     project = session.read_repository(address.repository)
     with session.explain_failures(f"read {address}"):
         issue = project.get_issue(address.number)
-        posts = [Post(_login(issue.user), issue.body or "")]
+        posts = [Post(_read_login(issue.user), issue.body or "")]
         comments: Iterable[Any] = issue.get_comments()[:_COMMENTS] if issue.comments else ()
         for comment in comments:
-            posts.append(Post(_login(comment.user), comment.body or ""))
+            posts.append(Post(_read_login(comment.user), comment.body or ""))
         return Thread(
             name=str(address),
             title=clean_line(issue.title or "", 300),
@@ -125,16 +125,16 @@ def read_text(data: bytes, name: str) -> Thread:
         raise UsageError(f"{name} is not text; give an issue as Markdown or as JSON")
     text = data.decode("utf-8-sig", "replace")
     if text.lstrip().startswith("{"):
-        return _of_json(text, name)
-    return _of_markdown(text, name)
+        return _parse_json(text, name)
+    return _parse_markdown(text, name)
 
 
-def _of_json(text: str, name: str) -> Thread:
+def _parse_json(text: str, name: str) -> Thread:
     try:
         found = json.loads(text)
-        posts = [Post(_name_of(found.get("author")), str(found.get("body") or ""))]
+        posts = [Post(_read_author(found.get("author")), str(found.get("body") or ""))]
         for comment in found.get("comments") or ():
-            posts.append(Post(_name_of(comment.get("author")), str(comment.get("body") or "")))
+            posts.append(Post(_read_author(comment.get("author")), str(comment.get("body") or "")))
         labels = [
             clean_line(str(label["name"] if isinstance(label, Mapping) else label))
             for label in found.get("labels") or ()
@@ -149,7 +149,7 @@ def _of_json(text: str, name: str) -> Thread:
     return Thread(name, title, tuple(posts), status=IssueStatus(tuple(labels), state))
 
 
-def _of_markdown(text: str, name: str) -> Thread:
+def _parse_markdown(text: str, name: str) -> Thread:
     """`gh issue view` writes a header of `name:<tab>value` lines and `--`; otherwise a title is the
     first heading.
     """
@@ -180,9 +180,9 @@ def _of_markdown(text: str, name: str) -> Thread:
     )
 
 
-def _login(user: Any) -> str:
+def _read_login(user: Any) -> str:
     return clean_line(str(getattr(user, "login", None) or "ghost"))
 
 
-def _name_of(author: Any) -> str:
+def _read_author(author: Any) -> str:
     return clean_line(str(author["login"] if isinstance(author, Mapping) else author or "author"))

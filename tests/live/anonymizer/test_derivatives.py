@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from torch.autograd.gradcheck import GradcheckError
 
-from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 
 ONES = "torch.ones(3, dtype=torch.float64, requires_grad=True)"
@@ -23,7 +23,10 @@ def run(expression: str, made: str, kind: str = "gradcheck") -> None:
         f"def repro(x):\n    return {expression}", "repro", (f"return ({made},)",), FUNCTION_CALL
     )
     names: dict[str, Any] = {"__name__": "repro"}
-    exec(render_harness(body, ReproCheck("wrong_gradient", compiler="eager", backward=kind)), names)
+    exec(
+        render_harness(body, ReproAssertion("wrong_gradient", compiler="eager", backward=kind)),
+        names,
+    )
     names["main"]()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import CandidateOutcome, Kind
 from reporter.core.signature import Signature
@@ -71,11 +71,11 @@ PRETENDED_ITEMS = """
 
     print(torch.compile(same_crew, backend="eager")({1, 2}, Crew({1, 2})))  # fails
     """
-STALE = ReproCheck(Kind.STALE_GRAPH, (("backend", "'eager'"),), double=False)
-STALE_GRADIENT = ReproCheck(
+STALE = ReproAssertion(Kind.STALE_GRAPH, (("backend", "'eager'"),), double=False)
+STALE_GRADIENT = ReproAssertion(
     Kind.STALE_GRAPH, (("backend", "'aot_eager'"),), backward="sum", double=False
 )
-OTHER_VALUE = ReproCheck(
+OTHER_VALUE = ReproAssertion(
     Kind.WRONG_METADATA,
     (("backend", "'eager'"), ("fullgraph", "True")),
     property="python value",
@@ -91,7 +91,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
 
 
 @pytest.mark.parametrize(
-    "text, check, inside, compared",
+    "text, assertion, inside, compared",
     [
         (REPLACED_CODE, STALE, [], "torch.testing.assert_close(compiled(x), fn(x))"),
         (ADDED_HOOK, STALE_GRADIENT, ["main"], "torch.testing.assert_close(x.grad, expected)"),
@@ -100,10 +100,10 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     ids=["replaced code", "added hook", "pretended items"],
 )
 def test_a_rewritten_script_fails_as_the_script_does(
-    pool: WorkerPool, text: str, check: ReproCheck, inside: list[str], compared: str
+    pool: WorkerPool, text: str, assertion: ReproAssertion, inside: list[str], compared: str
 ) -> None:
-    made = Candidate(rebuild(text, inside=inside), check)
-    shows = make_matcher(Signature(check.kind, property=check.property))
+    made = Candidate(rebuild(text, inside=inside), assertion)
+    shows = make_matcher(Signature(assertion.kind, property=assertion.property))
     assert shows(pool.submit(made.render()).result())
     control = pool.submit(made.render(), overrides=WITHOUT_COMPILER).result()
     assert control.outcome == CandidateOutcome.PASSES

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.answer import Answer
 from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
@@ -49,7 +49,7 @@ def test_a_failure_before_the_compiler_is_the_same_with_and_without(pool: Worker
     assert whole.failure is not None and ended.failure is not None
     assert "no lowering today" in whole.failure["message"]
     assert whole.failure["message"] == ended.failure["message"]
-    assert early_end.comes_early(whole.failure, ReproCheck("crash"))
+    assert early_end.comes_early(whole.failure, ReproAssertion("crash"))
 
 
 def test_what_needs_no_compiler_goes_all_the_way(pool: WorkerPool) -> None:

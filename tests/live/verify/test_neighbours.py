@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from anonymizer.plain.forms import PlainForm
 from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Kind
@@ -24,7 +24,7 @@ BACKEND = """def custom_backend(gm, example_inputs):
     wrong = "min" in gm.code and example_inputs[0].numel() > 3
     whole = not example_inputs[0].is_floating_point()
     return lambda *args: [gm(*args)[0] + (1 if wrong and whole else 0)]"""
-CHECK = ReproCheck(
+ASSERTION = ReproAssertion(
     "wrong_result", (("backend", "custom_backend"), ("dynamic", "False")), prelude=BACKEND
 )
 BODY = ReproBody(
@@ -33,7 +33,7 @@ BODY = ReproBody(
     ("return (torch.ones(4, dtype=torch.int16),)",),
     FUNCTION_CALL,
 )
-REPRO = PlainRepro("", "", (BODY, CHECK), form=PlainForm.EXACT)
+REPRO = PlainRepro("", "", (BODY, ASSERTION), form=PlainForm.EXACT)
 #: Off by one from a size of 4 on, and by little below.
 SLIGHT = """def custom_backend(gm, example_inputs):
     off = 1 if example_inputs[0].numel() > 3 else 5e-5
@@ -64,7 +64,7 @@ def test_a_smaller_size_does_not_pass_for_want_of_the_one_random_number_that_fai
     rows = find_neighbours(
         pool,
         make_matcher(Signature(Kind.WRONG_RESULT)),
-        PlainRepro("", "", (body, CHECK), form=PlainForm.EXACT),
+        PlainRepro("", "", (body, ASSERTION), form=PlainForm.EXACT),
         300.0,
     )
     said = {(row.what, row.to): row.fails for row in rows if row.what == "size 4"}
@@ -76,7 +76,7 @@ def test_nothing_passes_that_the_filed_text_would_show(pool: WorkerPool) -> None
     body = replace(
         BODY, definitions="def repro(x):\n    return x * 2", inputs=("return (torch.ones(4),)",)
     )
-    repro = PlainRepro("", "", (body, replace(CHECK, prelude=SLIGHT)), form=PlainForm.EXACT)
+    repro = PlainRepro("", "", (body, replace(ASSERTION, prelude=SLIGHT)), form=PlainForm.EXACT)
     rows = find_neighbours(pool, make_matcher(Signature(Kind.WRONG_RESULT)), repro, 300.0)
     said = {(row.what, row.to): row.fails for row in rows}
     assert said["size 4", "4"] and said["size 4", "5"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, find_failure, make_matcher
 from reporter.core.formatting import format_program
@@ -36,11 +36,11 @@ class Program:
         return self.written
 
 
-def candidate(definitions: str, inputs: str, check: ReproCheck) -> Candidate:
+def candidate(definitions: str, inputs: str, assertion: ReproAssertion) -> Candidate:
     name = "Repro()" if "class Repro" in definitions else "repro"
     convention = MODULE_CALL if name == "Repro()" else FUNCTION_CALL
     body = ReproBody(definitions, name, (f"return ({inputs},)",), convention)
-    return Candidate(Program(body), check)
+    return Candidate(Program(body), assertion)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def find(pool: WorkerPool, made: Candidate, wanted: Signature) -> str | None:
 
 
 WRONG = Signature(Kind.WRONG_RESULT)
-VALUES = ReproCheck("wrong_result", BACKEND, prelude=OFF_BY_ONE)
+VALUES = ReproAssertion("wrong_result", BACKEND, prelude=OFF_BY_ONE)
 
 
 def test_wrong_values_are_one_comparison_on_readable_inputs(pool: WorkerPool) -> None:
@@ -71,8 +71,10 @@ def test_wrong_values_are_one_comparison_on_readable_inputs(pool: WorkerPool) ->
 
 def test_what_is_wrong_for_some_values_only_keeps_random_ones(pool: WorkerPool) -> None:
     late = OFF_BY_ONE.replace("+ 1]", "+ (args[-1] * 2 % 1 > 0).float()]")
-    check = replace(VALUES, prelude=late)
-    text = find(pool, candidate("def repro(x):\n    return x.cos()", "torch.rand(2)", check), WRONG)
+    assertion = replace(VALUES, prelude=late)
+    text = find(
+        pool, candidate("def repro(x):\n    return x.cos()", "torch.rand(2)", assertion), WRONG
+    )
     assert text is not None and "torch.manual_seed(0)\nx = torch.rand(2)\n" in text
 
 
@@ -90,12 +92,14 @@ def test_a_program_that_writes_to_its_input_gets_copies(pool: WorkerPool) -> Non
 
 def test_values_that_nobody_wrote_are_not_compared(pool: WorkerPool) -> None:
     one_row = OFF_BY_ONE.replace("[0] + 1]", "[0][:1]]")
-    check = ReproCheck("wrong_metadata", BACKEND, prelude=one_row, property="shape")
+    assertion = ReproAssertion("wrong_metadata", BACKEND, prelude=one_row, property="shape")
     wanted = Signature(Kind.WRONG_METADATA, property="shape")
-    made = candidate("def repro(x):\n    return torch.empty(x.size())", "torch.rand(2, 3)", check)
+    made = candidate(
+        "def repro(x):\n    return torch.empty(x.size())", "torch.rand(2, 3)", assertion
+    )
     text = find(pool, made, wanted)
     assert text is not None and "assert_close" not in text and ".shape" in text
-    written = candidate("def repro(x):\n    return x + 1", "torch.rand(2, 3)", check)
+    written = candidate("def repro(x):\n    return x + 1", "torch.rand(2, 3)", assertion)
     assert "assert_close" in (find(pool, written, wanted) or "")
 
 
@@ -108,8 +112,8 @@ def test_a_tolerance_that_eager_does_not_keep_is_none(pool: WorkerPool) -> None:
 
 def test_gradients_are_compared_after_backward(pool: WorkerPool) -> None:
     doubled = "def custom_backend(gm, example_inputs):\n    return lambda *args: [gm(*args)[0] * 2]"
-    check = ReproCheck("wrong_gradient", BACKEND, backward="sum", prelude=doubled)
-    made = candidate("def repro(x):\n    return x * x", "torch.ones(2).requires_grad_()", check)
+    assertion = ReproAssertion("wrong_gradient", BACKEND, backward="sum", prelude=doubled)
+    made = candidate("def repro(x):\n    return x * x", "torch.ones(2).requires_grad_()", assertion)
     text = find(pool, made, Signature(Kind.WRONG_GRADIENT))
     assert text is not None and ".sum().backward()\nexpected, x.grad = x.grad, None\n" in text
 
@@ -123,13 +127,13 @@ LEAKY = """def custom_backend(gm, example_inputs):
 
 
 def test_a_gradient_that_eager_has_not_is_held_against_zero(pool: WorkerPool) -> None:
-    check = ReproCheck("wrong_gradient", BACKEND, backward="randn", prelude=LEAKY)
+    assertion = ReproAssertion("wrong_gradient", BACKEND, backward="randn", prelude=LEAKY)
     definitions = (
         "def repro(x, y):\n    torch.set_grad_enabled(False)\n    z = x.cos()\n"
         "    torch.set_grad_enabled(True)\n    return (z, y * y)"
     )
     inputs = "torch.ones(2).requires_grad_(), torch.ones(2).requires_grad_()"
-    parts = candidate(definitions, inputs, check).build_parts()
+    parts = candidate(definitions, inputs, assertion).build_parts()
     search = PlainSearch(pool, make_matcher(Signature(Kind.WRONG_GRADIENT)))
     restored = search.restore_modes(parts)
     assert "with torch.no_grad():\n        z = x.cos()\n    return" in restored[0].definitions
@@ -141,8 +145,8 @@ def test_a_gradient_that_eager_has_not_is_held_against_zero(pool: WorkerPool) ->
 def test_a_mode_that_has_to_stay_switched_does(pool: WorkerPool) -> None:
     raises = "def custom_backend(gm, example_inputs):\n    raise KeyError('cos')"
     definitions = "def repro(x):\n    torch.set_grad_enabled(False)\n    return x.cos()"
-    check = ReproCheck("crash", BACKEND, prelude=raises)
-    parts = candidate(definitions, "torch.ones(2)", check).build_parts()
+    assertion = ReproAssertion("crash", BACKEND, prelude=raises)
+    parts = candidate(definitions, "torch.ones(2)", assertion).build_parts()
     search = PlainSearch(pool, lambda answer: False)
     assert search.restore_modes(parts) == parts
 
@@ -151,8 +155,8 @@ RAISES = "def custom_backend(gm, example_inputs):\n    raise KeyError('cos')"
 
 
 def test_a_crash_is_the_call_alone_and_passes_its_control_run(pool: WorkerPool) -> None:
-    check = ReproCheck("crash", BACKEND, prelude=RAISES)
-    made = candidate("def repro(x):\n    return x.cos()", "torch.randn(2)", check)
+    assertion = ReproAssertion("crash", BACKEND, prelude=RAISES)
+    made = candidate("def repro(x):\n    return x.cos()", "torch.randn(2)", assertion)
     python = Path(interpreter.WARM)
     wanted = find_failure(run_cold(python, format_program(made.render()), 120, describe=True))
     assert wanted is not None
@@ -166,14 +170,14 @@ def test_a_crash_is_the_call_alone_and_passes_its_control_run(pool: WorkerPool) 
 
 
 def test_what_fails_without_the_compiler_has_no_plain_form(pool: WorkerPool) -> None:
-    check = ReproCheck("crash", BACKEND, prelude=RAISES)
-    made = candidate("def repro(x):\n    raise KeyError('cos')", "torch.randn(2)", check)
+    assertion = ReproAssertion("crash", BACKEND, prelude=RAISES)
+    made = candidate("def repro(x):\n    raise KeyError('cos')", "torch.randn(2)", assertion)
     assert find(pool, made, Signature(Kind.CRASH, exception="KeyError", message="'cos'")) is None
 
 
 def test_an_error_that_is_lost_is_asked_for(pool: WorkerPool) -> None:
     lenient = "def custom_backend(gm, example_inputs):\n    return lambda *args: [args[0]]"
     refused = "def repro(x):\n    return torch.addmm(x, x, x)"
-    check = ReproCheck("accepts_invalid", BACKEND, prelude=lenient)
-    made = candidate(refused, "torch.ones(2)", check)
+    assertion = ReproAssertion("accepts_invalid", BACKEND, prelude=lenient)
+    made = candidate(refused, "torch.ones(2)", assertion)
     assert find(pool, made, Signature(Kind.ACCEPTS_INVALID)) is None  # Dynamo refuses it too

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from collectors.captured import Property
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import CandidateOutcome, Kind
@@ -32,8 +32,8 @@ class _Function:
 
 def _candidate(returned: str, differs: Property) -> Candidate:
     arguments = (("backend", "'eager'"),)
-    check = ReproCheck(Kind.WRONG_METADATA, arguments, property=differs, double=False)
-    return Candidate(_Function(returned), check)
+    assertion = ReproAssertion(Kind.WRONG_METADATA, arguments, property=differs, double=False)
+    return Candidate(_Function(returned), assertion)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The check around a program."""
+"""The assertion around a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anonymizer.graph import emitter
-from anonymizer.graph.repro import FUNCTION_CALL, CallingConvention, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, CallingConvention, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from tests.support.graphs import chain
 
@@ -29,8 +29,10 @@ from tests.support.graphs import chain
 )
 def test_every_kind_renders_to_a_valid_repro_without_what_the_safety_list_names(kind: str) -> None:
     backward = "sum" if kind == "wrong_gradient" else "none"
-    check = ReproCheck(kind, property="dtype", backward=backward, contexts=("torch.no_grad()",))
-    text = render_harness(emitter.emit(chain(3, 1)), check)
+    assertion = ReproAssertion(
+        kind, property="dtype", backward=backward, contexts=("torch.no_grad()",)
+    )
+    text = render_harness(emitter.emit(chain(3, 1)), assertion)
     compile(text, "repro", "exec")
     for word in (
         "eval(",
@@ -49,18 +51,18 @@ def test_every_kind_renders_to_a_valid_repro_without_what_the_safety_list_names(
 def test_complex_inputs_are_complex128_where_others_are_float64() -> None:
     given = "return (torch.full((), 500, dtype=torch.complex64), 2)"
     body = ReproBody("def repro(x, y):\n    return x.exp() * y", "repro", (given,), FUNCTION_CALL)
-    check = ReproCheck("wrong_result", compiler="eager", double=True)
-    text = render_harness(body, check)
+    assertion = ReproAssertion("wrong_result", compiler="eager", double=True)
+    text = render_harness(body, assertion)
     compile(text, "repro", "exec")
     assert "x.cdouble() if torch.is_complex(x) else x.double() if isinstance(x, torch.Tens" in text
     real = replace(body, inputs=(given.replace("complex64", "float32"),))
-    assert "cdouble" not in render_harness(real, check)
+    assert "cdouble" not in render_harness(real, assertion)
 
 
 def test_a_run_leaves_no_grad_mode_to_the_next_one() -> None:
     definitions = "def repro(x):\n    torch.set_grad_enabled(False)\n    return x.view(-1)"
     body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), FUNCTION_CALL)
-    text = render_harness(body, ReproCheck("wrong_metadata", property="is_leaf"))
+    text = render_harness(body, ReproAssertion("wrong_metadata", property="is_leaf"))
     assert "torch.set_grad_enabled(True)\n    args = inputs()" in text
 
 
@@ -80,24 +82,24 @@ HARNESSES: list[tuple[dict[str, Any], dict[str, Any], list[int]]] = [
 
 
 @pytest.mark.parametrize(("more", "checked", "seeds"), HARNESSES)
-def test_a_harness_starts_from_the_seed_of_its_check(
+def test_a_harness_starts_from_the_seed_of_its_assertion(
     more: dict[str, Any], checked: dict[str, Any], seeds: list[int]
 ) -> None:
     definitions = "def repro(x):\n    return x + 1"
     body = ReproBody(definitions, "repro", SEEDED, CallingConvention(**more))
-    check = ReproCheck(**{"kind": "wrong_result", **checked})
-    text = render_harness(body, replace(check, seed=7))
+    assertion = ReproAssertion(**{"kind": "wrong_result", **checked})
+    text = render_harness(body, replace(assertion, seed=7))
     compile(text, "repro", "exec")
     assert seeds_in(text) == seeds
     # so no answer in a journal is that of another seed
-    assert seeds_in(render_harness(body, check)) == [seed - 7 for seed in seeds]
+    assert seeds_in(render_harness(body, assertion)) == [seed - 7 for seed in seeds]
 
 
 def test_only_what_holds_two_sides_against_each_other_compares_them() -> None:
-    assert ReproCheck("wrong_metadata").compares_sides()
-    assert ReproCheck("wrong_result").compares_sides()
-    assert not ReproCheck("crash").compares_sides()
-    assert not ReproCheck("wrong_result", compiler="eager").compares_sides()
+    assert ReproAssertion("wrong_metadata").compares_sides()
+    assert ReproAssertion("wrong_result").compares_sides()
+    assert not ReproAssertion("crash").compares_sides()
+    assert not ReproAssertion("wrong_result", compiler="eager").compares_sides()
 
 
 @pytest.mark.parametrize(
@@ -119,8 +121,8 @@ def test_of_a_program_that_returns_nothing_its_arguments_are_compared(
     program = ReproBody(
         f"def repro(x):\n{body}", "repro", ("return (torch.ones(2),)",), FUNCTION_CALL
     )
-    check = ReproCheck("wrong_result", compare_inputs=True, double=True)
-    assert f"    {returned}" in render_harness(program, check)
+    assertion = ReproAssertion("wrong_result", compare_inputs=True, double=True)
+    assert f"    {returned}" in render_harness(program, assertion)
     methods = f"    def forward(self, x):\n{body}".replace("\n    ", "\n        ")
     module = replace(
         program,
@@ -128,4 +130,4 @@ def test_of_a_program_that_returns_nothing_its_arguments_are_compared(
         callable="Repro()",
         convention=replace(FUNCTION_CALL, is_module=True),
     )
-    assert f"    {returned}" in render_harness(module, check)
+    assert f"    {returned}" in render_harness(module, assertion)

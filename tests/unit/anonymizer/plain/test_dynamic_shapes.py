@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from anonymizer.graph.repro import MODULE_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import MODULE_CALL, ReproAssertion, ReproBody
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, write_out
 
-CHECK = ReproCheck("crash", arguments=(("dynamic_shapes", EVERY_DIMENSION),), compiler="export")
+ASSERTION = ReproAssertion(
+    "crash", arguments=(("dynamic_shapes", EVERY_DIMENSION),), compiler="export"
+)
 
 
 def spelled(*inputs: str) -> list[str]:
     body = ReproBody("", "Repro()", inputs, MODULE_CALL)
-    return [dict(check.arguments)["dynamic_shapes"] for check in write_out(body, CHECK)]
+    return [dict(assertion.arguments)["dynamic_shapes"] for assertion in write_out(body, ASSERTION)]
 
 
 def test_each_dimension_is_tried_as_the_only_dynamic_one_and_then_all() -> None:

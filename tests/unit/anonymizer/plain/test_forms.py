@@ -13,8 +13,8 @@ from anonymizer.graph.repro import (
     FUNCTION_CALL,
     MODULE_CALL,
     CallingConvention,
+    ReproAssertion,
     ReproBody,
-    ReproCheck,
 )
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm, list_plain_forms
@@ -52,9 +52,9 @@ SIZES = ReproBody(
 PLAIN = PlainForm.PLAINEST
 
 
-def end(body: ReproBody, check: ReproCheck, form: PlainForm = PLAIN) -> list[str]:
+def end(body: ReproBody, assertion: ReproAssertion, form: PlainForm = PLAIN) -> list[str]:
     """The lines after the definitions."""
-    text = render_plain(body, check, form)
+    text = render_plain(body, assertion, form)
     definitions = [
         node.end_lineno or 0
         for node in ast.parse(text).body
@@ -124,11 +124,11 @@ def end(body: ReproBody, check: ReproCheck, form: PlainForm = PLAIN) -> list[str
 def test_the_plainest_form_of_a_kind(
     kind: str, settings: dict[str, object], lines: list[str]
 ) -> None:
-    assert end(ONE, ReproCheck(kind, **settings)) == lines  # type: ignore[arg-type]
+    assert end(ONE, ReproAssertion(kind, **settings)) == lines  # type: ignore[arg-type]
 
 
 def test_gradients_are_those_of_backward_in_line() -> None:
-    assert end(GRADIENT, ReproCheck("wrong_gradient", backward="sum")) == [
+    assert end(GRADIENT, ReproAssertion("wrong_gradient", backward="sum")) == [
         "x = torch.ones(2, requires_grad=True)",
         "y = torch.ones(2)",
         "fn(x, y).sum().backward()",
@@ -145,7 +145,7 @@ def test_an_input_that_another_one_lies_in_has_a_name() -> None:
         ("x = torch.ones(3, 3)", "y = x[2:]", "return (x, y)"),
         FUNCTION_CALL,
     )
-    assert end(body, ReproCheck("crash")) == [
+    assert end(body, ReproAssertion("crash")) == [
         "x = torch.ones(3, 3)",
         "torch.compile(fn)(x, x[2:])",
     ]
@@ -155,7 +155,7 @@ def test_an_input_has_the_name_of_the_argument_that_it_is() -> None:
     """Source that was made smaller has inputs `x2` and `x4`, and arguments `x` and `y`."""
     inputs = ("x2 = torch.ones(2)", "x4 = x2.t()", "return (x2, x4)")
     body = ReproBody("def repro(x, y):\n    return x + y", "repro", inputs, FUNCTION_CALL)
-    text = render_plain(body, ReproCheck("wrong_result"), PlainForm.PLAINEST)
+    text = render_plain(body, ReproAssertion("wrong_result"), PlainForm.PLAINEST)
     assert "x = torch.ones(2)\ny = x.t()\n" in text
 
 
@@ -165,7 +165,7 @@ def test_what_one_argument_holds_is_written_inside_of_it_unless_it_is_random() -
     inputs = ("x1 = torch.ones(1)", "x2 = torch.randn(1)", given)
     text = render_plain(
         ReproBody(definitions, "repro", inputs, FUNCTION_CALL),
-        ReproCheck("crash"),
+        ReproAssertion("crash"),
         PlainForm.PLAINEST,
     )
     assert "x2 = torch.randn(1)" in text and "x1" not in text
@@ -173,15 +173,17 @@ def test_what_one_argument_holds_is_written_inside_of_it_unless_it_is_random() -
 
 
 def test_gradients_are_asked_for_outside_of_the_contexts_of_the_call() -> None:
-    check = ReproCheck("wrong_gradient", backward="sum", contexts=("torch.autocast('cpu')",))
-    first = next(list_plain_forms(check, draws=False))
-    assert end(GRADIENT, check, first)[2:] == [
+    assertion = ReproAssertion(
+        "wrong_gradient", backward="sum", contexts=("torch.autocast('cpu')",)
+    )
+    first = next(list_plain_forms(assertion, draws=False))
+    assert end(GRADIENT, assertion, first)[2:] == [
         "with torch.autocast('cpu'):",
         "    outs = fn(x, y), torch.compile(fn)(x, y)",
         "expected, actual = (torch.autograd.grad(out.sum(), x) for out in outs)",
         "torch.testing.assert_close(actual, expected)",
     ]
-    crash = ReproCheck("crash", backward="sum", contexts=("torch.autocast('cpu')",))
+    crash = ReproAssertion("crash", backward="sum", contexts=("torch.autocast('cpu')",))
     assert end(ONE, crash, next(list_plain_forms(crash, draws=False))) == [
         "with torch.autocast('cpu'):",
         "    out = torch.compile(fn)(torch.ones(4))",
@@ -190,14 +192,14 @@ def test_gradients_are_asked_for_outside_of_the_contexts_of_the_call() -> None:
 
 
 def test_a_module_that_is_one_layer_is_that_layer() -> None:
-    lines = end(MODULE, ReproCheck("wrong_result", evaluation=True))
+    lines = end(MODULE, ReproAssertion("wrong_result", evaluation=True))
     assert lines[:3] == [
         "torch.manual_seed(0)",
         "model = nn.Linear(3, 4).eval()",
         "x = torch.randn(2, 3)",
     ]
-    assert "class" not in render_plain(MODULE, ReproCheck("crash"), PLAIN)
-    crash = ReproCheck("crash")
+    assert "class" not in render_plain(MODULE, ReproAssertion("crash"), PLAIN)
+    crash = ReproAssertion("crash")
     (seed,) = set(end(MODULE, crash)) - set(end(MODULE, crash, PlainForm.UNSEEDED))
     assert seed == "torch.manual_seed(0)"
 
@@ -210,8 +212,8 @@ def test_a_module_without_state_is_a_function() -> None:
         ("x = torch.ones(2, 2)", "return (x,)"),
         MODULE_CALL,
     )
-    check = ReproCheck("wrong_metadata", property="shape")
-    text = render_plain(body, check, PlainForm.ALONE)
+    assertion = ReproAssertion("wrong_metadata", property="shape")
+    text = render_plain(body, assertion, PlainForm.ALONE)
     assert text.splitlines()[2:] == [
         "def fn(x):",
         "    return torch.Tensor(x.size())",
@@ -225,24 +227,24 @@ def test_a_module_without_state_is_a_function() -> None:
 
 def test_several_calls_are_a_loop_over_sizes() -> None:
     calls = ((("n", 3),), (("n", 5),))
-    assert end(SIZES, ReproCheck("stale_graph", calls=calls)) == [
+    assert end(SIZES, ReproAssertion("stale_graph", calls=calls)) == [
         "compiled = torch.compile(fn)",
         "for n in (3, 5):",
         "    x = torch.ones(n)",
         "    torch.testing.assert_close(compiled(x), fn(x))",
     ]
-    (crash,) = end(SIZES, ReproCheck("crash_on_recompile", calls=calls))[2:]
+    (crash,) = end(SIZES, ReproAssertion("crash_on_recompile", calls=calls))[2:]
     assert crash == "    compiled(torch.ones(n))"
-    assert end(SIZES, ReproCheck("crash")) == ["torch.compile(fn)(torch.ones(3))"]
+    assert end(SIZES, ReproAssertion("crash")) == ["torch.compile(fn)(torch.ones(3))"]
 
 
 def test_settings_come_before_the_program() -> None:
-    check = ReproCheck(
+    assertion = ReproAssertion(
         "crash",
         config=(("torch._inductor.config.fallback_random", "True"),),
         prelude="import math\n\ntorch.set_default_dtype(torch.float64)",
     )
-    text = render_plain(ONE, check, PLAIN)
+    text = render_plain(ONE, assertion, PLAIN)
     order = [
         "import torch._inductor.config",
         "fallback_random = True",
@@ -258,11 +260,11 @@ def test_settings_come_before_the_program() -> None:
     [("wrong_result", "none"), ("wrong_gradient", "sum"), ("wrong_gradient", "randn")],
 )
 def test_every_form_of_a_program_is_python(kind: str, backward: str) -> None:
-    check = ReproCheck(kind, backward=backward, compare_inputs=True)
-    forms = list(list_plain_forms(check, draws=False))
+    assertion = ReproAssertion(kind, backward=backward, compare_inputs=True)
+    forms = list(list_plain_forms(assertion, draws=False))
     assert len(forms) == len(set(forms))
     for form in forms:
-        text = render_plain(GRADIENT, check, form)
+        text = render_plain(GRADIENT, assertion, form)
         ast.parse(text)
         assert not re.search(r"\b(main|inputs|run)\(", text) and "sys.exit" not in text
 
@@ -274,7 +276,7 @@ def test_a_name_of_the_program_is_not_taken() -> None:
         ("return (torch.ones(1),)",),
         FUNCTION_CALL,
     )
-    assert end(body, ReproCheck("wrong_result")) == [
+    assert end(body, ReproAssertion("wrong_result")) == [
         "out_ = torch.ones(1)",
         "torch.testing.assert_close(torch.compile(repro)(out_), repro(out_))",
     ]
@@ -283,7 +285,7 @@ def test_a_name_of_the_program_is_not_taken() -> None:
 def test_inputs_that_cannot_be_told_have_no_plain_form() -> None:
     body = ReproBody("def repro(*x):\n    return x", "repro", ("return make()",), FUNCTION_CALL)
     with pytest.raises(ValueError, match="one tuple"):
-        render_plain(body, ReproCheck("crash"), PLAIN)
+        render_plain(body, ReproAssertion("crash"), PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,7 @@ def test_a_tensor_of_one_value_is_written_by_hand(made: str, written: str) -> No
     body = ReproBody(
         "def repro(x):\n    return x + x", "repro", (f"return ({made},)",), FUNCTION_CALL
     )
-    assert f"x = {written}" in end(body, ReproCheck("wrong_result"))
+    assert f"x = {written}" in end(body, ReproAssertion("wrong_result"))
 
 
 # -- other doors than torch.compile ----------------------------------------------------------------
@@ -320,21 +322,21 @@ REDUCED = ReproBody(
 
 
 def test_an_operator_that_fails_in_eager_mode_is_called_in_line() -> None:
-    (call,) = end(ONE, ReproCheck("crash", compiler="eager"))
+    (call,) = end(ONE, ReproAssertion("crash", compiler="eager"))
     assert call == "torch.cumsum(torch.ones(4), 0)"
 
 
 def test_a_program_is_saved_and_loaded_where_that_is_what_fails() -> None:
-    check = ReproCheck("crash", compiler="export", steps=("decompose", "save", "unflatten"))
+    assertion = ReproAssertion("crash", compiler="export", steps=("decompose", "save", "unflatten"))
     exported = "torch.export.export(model, (x,)).run_decompositions()"
-    assert end(MODULE, check, PlainForm.EXPORTED)[-1] == f"torch.export.unflatten({exported})"
-    text = render_plain(MODULE, add_reloading(check), PlainForm.EXPORTED)
+    assert end(MODULE, assertion, PlainForm.EXPORTED)[-1] == f"torch.export.unflatten({exported})"
+    text = render_plain(MODULE, add_reloading(assertion), PlainForm.EXPORTED)
     assert text.splitlines()[-1] == f"torch.export.unflatten(reload({exported}))"
     assert "import io" in text and "    return torch.export.load(file)\n" in text
 
 
 def test_an_operator_whose_backward_pass_fails_is_differentiated() -> None:
-    (call,) = end(ONE, ReproCheck("crash", compiler="eager", backward="sum"))
+    (call,) = end(ONE, ReproAssertion("crash", compiler="eager", backward="sum"))
     assert call == "fn(torch.ones(4)).sum().backward()"
 
 
@@ -352,12 +354,12 @@ def test_an_operator_whose_backward_pass_fails_is_differentiated() -> None:
 def test_only_an_exported_program_itself_has_the_modules_parameters(
     compiler: str, steps: tuple[str, ...], is_shared: bool
 ) -> None:
-    check = ReproCheck("wrong_gradient", compiler=compiler, steps=steps, backward="sum")
-    assert check.shares_parameters() == is_shared
+    assertion = ReproAssertion("wrong_gradient", compiler=compiler, steps=steps, backward="sum")
+    assert assertion.shares_parameters() == is_shared
 
 
 def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
-    lines = end(REDUCED, ReproCheck("wrong_result", compiler="eager"))
+    lines = end(REDUCED, ReproAssertion("wrong_result", compiler="eager"))
     assert lines[-3:] == [
         "actual = x.index_reduce(0, y, z, 'mean')",
         "expected = x.double().index_reduce(0, y, z.double(), 'mean').to(actual.dtype)",
@@ -368,7 +370,7 @@ def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
 def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
     given = "return (torch.full((), 500, dtype=torch.complex64),)"
     body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", (given,), FUNCTION_CALL)
-    lines = end(body, ReproCheck("wrong_result", compiler="eager"))
+    lines = end(body, ReproAssertion("wrong_result", compiler="eager"))
     assert lines[-2] == "expected = torch.exp(x.cdouble()).to(actual.dtype)"
 
 
@@ -380,23 +382,23 @@ def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
     ],
 )
 def test_a_derivative_in_eager_mode_is_handed_to_gradcheck(kind: str, call: str) -> None:
-    check = ReproCheck("wrong_gradient", compiler="eager", backward=kind)
-    assert list(list_plain_forms(check, draws=False)) == [PLAIN]
-    assert end(ONE, check)[-1] == call
+    assertion = ReproAssertion("wrong_gradient", compiler="eager", backward=kind)
+    assert list(list_plain_forms(assertion, draws=False)) == [PLAIN]
+    assert end(ONE, assertion)[-1] == call
 
 
 def test_a_module_has_no_plain_form_beside_float64() -> None:
     with pytest.raises(ValueError, match="without weights"):
-        render_plain(MODULE, ReproCheck("wrong_result", compiler="eager"), PLAIN)
+        render_plain(MODULE, ReproAssertion("wrong_result", compiler="eager"), PLAIN)
 
 
 def test_a_program_that_torch_export_refuses_is_exported_and_not_called() -> None:
-    check = ReproCheck("crash", compiler="export", arguments=(("strict", "True"),))
-    forms = list(list_plain_forms(check, draws=False))
+    assertion = ReproAssertion("crash", compiler="export", arguments=(("strict", "True"),))
+    forms = list(list_plain_forms(assertion, draws=False))
     assert PlainForm.EXPORTED in forms[0] and not any(
         PlainForm.EXPORTED in form for form in forms[1:]
     )
-    first, second = (end(MODULE, check, form)[-1] for form in forms[:2])
+    first, second = (end(MODULE, assertion, form)[-1] for form in forms[:2])
     assert first == "torch.export.export(model, (torch.randn(2, 3),), strict=True)"
     assert second == "torch.export.export(model, (x,), strict=True).module()(x)"
 
@@ -422,48 +424,48 @@ def test_a_program_that_torch_export_refuses_is_exported_and_not_called() -> Non
 def test_the_steps_of_an_exported_program_are_one_expression(
     compiler: str, steps: tuple[str, ...], made: str
 ) -> None:
-    check = ReproCheck("wrong_result", compiler=compiler, steps=steps)
-    assert end(MODULE, check)[-1] == f"torch.testing.assert_close({made}(x), model(x))"
+    assertion = ReproAssertion("wrong_result", compiler=compiler, steps=steps)
+    assert end(MODULE, assertion)[-1] == f"torch.testing.assert_close({made}(x), model(x))"
 
 
 def test_a_model_of_onnx_returns_a_tuple() -> None:
-    check = ReproCheck("wrong_result", compiler="onnx", steps=("onnx",))
-    first = next(list_plain_forms(check, draws=False))
+    assertion = ReproAssertion("wrong_result", compiler="onnx", steps=("onnx",))
+    first = next(list_plain_forms(assertion, draws=False))
     made = "torch.onnx.export(model, (x,), dynamo=True)(x)[0]"
-    assert end(MODULE, check, first)[-1] == f"torch.testing.assert_close({made}, model(x))"
+    assert end(MODULE, assertion, first)[-1] == f"torch.testing.assert_close({made}, model(x))"
 
 
 def test_parameters_without_a_gradient_are_allowed_where_nothing_plainer_shows_it() -> None:
-    check = ReproCheck("wrong_gradient", contexts=("torch.no_grad()",), backward="sum")
+    assertion = ReproAssertion("wrong_gradient", contexts=("torch.no_grad()",), backward="sum")
     strict, lenient = (
-        end(MODULE, check, form) for form in list(list_plain_forms(check, draws=False))[:2]
+        end(MODULE, assertion, form) for form in list(list_plain_forms(assertion, draws=False))[:2]
     )
     assert not any("allow_unused" in line for line in strict)
     assert any("allow_unused=True)" in line for line in lenient)
 
 
 def test_the_gradients_of_an_exported_program_are_those_of_its_arguments() -> None:
-    check = ReproCheck("wrong_gradient", compiler="export", backward="sum")
+    assertion = ReproAssertion("wrong_gradient", compiler="export", backward="sum")
     body = replace(MODULE, inputs=("return (torch.randn(2, 3, requires_grad=True),)",))
-    lines = end(body, check)
+    lines = end(body, assertion)
     assert "torch.export.export(model, (x,)).module()(x).sum().backward()" in lines
     assert not any("parameters()" in line for line in lines)
-    assert "for x in args if x.requires_grad" in " ".join(render_harness(body, check).split())
+    assert "for x in args if x.requires_grad" in " ".join(render_harness(body, assertion).split())
 
 
 def test_an_exported_program_whose_arguments_take_no_gradient_has_its_parameters() -> None:
-    check = ReproCheck("wrong_gradient", compiler="export", backward="sum")
-    lines = end(replace(MODULE, inputs=("return (torch.randn(2, 3),)",)), check)
+    assertion = ReproAssertion("wrong_gradient", compiler="export", backward="sum")
+    lines = end(replace(MODULE, inputs=("return (torch.randn(2, 3),)",)), assertion)
     assert "leaves = list(model.parameters())" in lines
     with pytest.raises(ValueError, match="no gradient"):
-        end(MODULE, replace(check, steps=("save",)))
+        end(MODULE, replace(assertion, steps=("save",)))
 
 
 def test_a_program_that_keeps_state_is_made_once_for_each_side_of_a_loop() -> None:
     made = "def program():\n    def repro(x):\n        return x\n    return repro"
     body = ReproBody(made, "program()", ("return (torch.ones(2),)",), FUNCTION_CALL)
-    check = ReproCheck("stale_graph", calls=((), ()))
-    text = render_plain(body, check, PLAIN)
+    assertion = ReproAssertion("stale_graph", calls=((), ()))
+    text = render_plain(body, assertion, PLAIN)
     assert text.rstrip().endswith(
         "eager = program()\n"
         "compiled = torch.compile(program())\n"
@@ -488,7 +490,7 @@ VIEW = replace(GRADIENT, inputs=("x = torch.ones(2)", "return (x, x[:1])"))
 def test_inputs_are_copied_together_only_where_they_share_memory(
     body: ReproBody, form: PlainForm, line: str
 ) -> None:
-    assert line in end(body, ReproCheck("wrong_result"), form)
+    assert line in end(body, ReproAssertion("wrong_result"), form)
 
 
 @pytest.mark.parametrize("kind", ["wrong_result", "wrong_gradient"])
@@ -496,10 +498,10 @@ def test_values_of_a_program_that_draws_are_compared_where_both_sides_draw_the_s
     kind: str,
 ) -> None:
     backward = "sum" if kind == "wrong_gradient" else "none"
-    check = ReproCheck(kind, backward=backward)
-    forms = list(list_plain_forms(check, draws=True))
+    assertion = ReproAssertion(kind, backward=backward)
+    forms = list(list_plain_forms(assertion, draws=True))
     assert forms and all(PlainForm.RESEED in form for form in forms)
-    assert not any(PlainForm.RESEED in form for form in list_plain_forms(check, draws=False))
+    assert not any(PlainForm.RESEED in form for form in list_plain_forms(assertion, draws=False))
 
 
 RANDOM = ReproBody(
@@ -536,11 +538,11 @@ SEEDS = [
 
 
 @pytest.mark.parametrize(("body", "backward", "form", "seeds"), SEEDS)
-def test_a_plain_form_starts_from_the_seed_of_its_check(
+def test_a_plain_form_starts_from_the_seed_of_its_assertion(
     body: ReproBody, backward: str, form: PlainForm, seeds: list[int]
 ) -> None:
     kind = "wrong_metadata" if body.convention.state_calls else "wrong_result"
-    text = render_plain(body, ReproCheck(kind, backward=backward, seed=7), form)
+    text = render_plain(body, ReproAssertion(kind, backward=backward, seed=7), form)
     found = re.findall(r"torch\.manual_seed\((\d+)\)", text)
     assert [int(seed) for seed in found] == seeds
 
@@ -554,12 +556,12 @@ def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
         ("return (torch.ones(2),)",),
         MODULE_CALL,
     )
-    text = render_plain(body, ReproCheck("wrong_result"), PLAIN)
+    text = render_plain(body, ReproAssertion("wrong_result"), PLAIN)
     assert "class" not in text and "torch.compile(fn)(x), fn(x)" in text
     reading = replace(
         body, definitions=body.definitions.replace("grad(helper1)(x)", "grad(self)(x)")
     )
-    assert "class Model" in render_plain(reading, ReproCheck("wrong_result"), PLAIN)
+    assert "class Model" in render_plain(reading, ReproAssertion("wrong_result"), PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -575,7 +577,7 @@ def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
 def test_what_is_one_number_is_not_summed_again(returned: str, asked: str) -> None:
     inputs = ("return (torch.ones(2), torch.ones(2).requires_grad_())",)
     body = ReproBody(f"def repro(x, w):\n    return {returned}", "repro", inputs, FUNCTION_CALL)
-    text = render_plain(body, ReproCheck("wrong_gradient", backward="sum"), PLAIN)
+    text = render_plain(body, ReproAssertion("wrong_gradient", backward="sum"), PLAIN)
     assert text.count(asked) == 1 and asked.replace("fn(", "torch.compile(fn)(") in text
 
 
@@ -590,14 +592,14 @@ def test_it_is_the_models_own_forward_that_returns_one_number() -> None:
         ("return (torch.ones(2, 2),)",),
         MODULE_CALL,
     )
-    text = render_plain(body, ReproCheck("wrong_gradient", backward="sum"), PLAIN)
+    text = render_plain(body, ReproAssertion("wrong_gradient", backward="sum"), PLAIN)
     assert "model(x).sum()" in text
 
 
 def test_inputs_that_statements_make_keep_their_imaginary_part() -> None:
     given = ("r = torch.ones(2)", "x = torch.complex(r, r * 0)", "r.add_(1)", "return (x,)")
     body = ReproBody("def repro(x):\n    return torch.exp(x)", "repro", given, FUNCTION_CALL)
-    lines = end(body, ReproCheck("wrong_result", compiler="eager"))
+    lines = end(body, ReproAssertion("wrong_result", compiler="eager"))
     assert lines[-2] == "expected = torch.exp(x.cdouble()).to(actual.dtype)"
 
 
@@ -613,9 +615,9 @@ def test_inputs_that_statements_make_keep_their_imaginary_part() -> None:
 )
 def test_a_property_is_compared_for_every_output_of_a_tuple(name: str, compared: str) -> None:
     both = replace(ONE, definitions="def repro(x):\n    return (x + 1, x + 1)")
-    check = ReproCheck("wrong_metadata", property=name)
-    assert PlainForm.EACH in list(list_plain_forms(check, draws=False))
-    assert end(both, check, PlainForm.EACH)[-3:] == [
+    assertion = ReproAssertion("wrong_metadata", property=name)
+    assert PlainForm.EACH in list(list_plain_forms(assertion, draws=False))
+    assert end(both, assertion, PlainForm.EACH)[-3:] == [
         f"expected = {compared.format('fn(x)')}",
         f"actual = {compared.format('torch.compile(fn)(x)')}",
         "assert actual == expected, (actual, expected)",
@@ -623,8 +625,8 @@ def test_a_property_is_compared_for_every_output_of_a_tuple(name: str, compared:
 
 
 def test_wrong_values_of_another_dtype_are_compared_without_it() -> None:
-    check = ReproCheck("wrong_result")
-    assert PlainForm.UNTYPED in list(list_plain_forms(check, draws=False))
-    assert end(ONE, check, PlainForm.UNTYPED)[-1] == (
+    assertion = ReproAssertion("wrong_result")
+    assert PlainForm.UNTYPED in list(list_plain_forms(assertion, draws=False))
+    assert end(ONE, assertion, PlainForm.UNTYPED)[-1] == (
         "torch.testing.assert_close(torch.compile(fn)(x), fn(x), check_dtype=False)"
     )

@@ -10,8 +10,8 @@ import pytest
 from anonymizer.graph.repro import (
     MODULE_CALL,
     CallingConvention,
+    ReproAssertion,
     ReproBody,
-    ReproCheck,
 )
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.names import shorten_names
@@ -33,7 +33,7 @@ BODY = ReproBody(
     MODULE_CALL,
 )
 STATE_CALL = CallingConvention(state_calls=1)
-WRONG = ReproCheck("wrong_result")
+WRONG = ReproAssertion("wrong_result")
 
 
 def test_a_layer_is_named_by_what_it_is_and_a_single_name_has_no_number() -> None:
@@ -58,7 +58,7 @@ def test_a_method_that_became_a_function_is_a_helper() -> None:
 
 
 def test_what_raises_may_say_a_name_so_all_stay() -> None:
-    assert shorten_names(BODY, ReproCheck("crash")) == BODY
+    assert shorten_names(BODY, ReproAssertion("crash")) == BODY
 
 
 def test_a_lost_side_effect_reads_as_written_by_hand() -> None:
@@ -67,11 +67,11 @@ def test_a_lost_side_effect_reads_as_written_by_hand() -> None:
         "    return (repro, lambda: len(attr1))"
     )
     body = ReproBody(made, "program()", ("return (torch.ones(2),)",), STATE_CALL)
-    check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
-    text = render_plain(body, check, PlainForm.PLAINEST)
+    assertion = ReproAssertion("wrong_metadata", property=Property.SIDE_EFFECT)
+    text = render_plain(body, assertion, PlainForm.PLAINEST)
     assert "    state = []\n\n    def fn(x):\n        state.append(x)" in text
     assert "return (fn, lambda: len(state))" in text
-    kept = render_plain(body, check, PlainForm.PLAINEST, keeps_names=True)
+    kept = render_plain(body, assertion, PlainForm.PLAINEST, keeps_names=True)
     assert "def repro(arg1):\n        attr1.append(arg1)" in kept
 
 
@@ -82,9 +82,9 @@ def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
         "    return (Repro(), lambda: [len(Repro.attr1)])"
     )
     body = ReproBody(made, "program()", ("return (torch.ones(2),)",), STATE_CALL)
-    check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
-    assert list(list_plain_forms(check, draws=False)) == [PlainForm.COUNTED, PlainForm.PLAINEST]
-    text = render_plain(body, check, PlainForm.COUNTED)
+    assertion = ReproAssertion("wrong_metadata", property=Property.SIDE_EFFECT)
+    assert list(list_plain_forms(assertion, draws=False)) == [PlainForm.COUNTED, PlainForm.PLAINEST]
+    text = render_plain(body, assertion, PlainForm.COUNTED)
     assert "def program" not in text and text.rstrip().endswith(
         "torch.compile(model)(torch.ones(2))\nactual = len(Model.state)\nmodel(torch.ones(2))\n"
         "expected = len(Model.state) - actual\n"
@@ -106,6 +106,6 @@ def test_what_calls_add_to_a_list_is_counted_in_one_program() -> None:
 def test_what_is_no_length_after_one_call_is_not_counted(more: dict[str, Any]) -> None:
     made = "def program():\n    return (repro, lambda: len(attr1))"
     body = ReproBody(made, "program()", ("return ([],)",), STATE_CALL)
-    check = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
+    assertion = ReproAssertion("wrong_metadata", property=Property.SIDE_EFFECT)
     with pytest.raises(ValueError, match="one length|of its own"):
-        render_plain(replace(body, **more), check, PlainForm.COUNTED)
+        render_plain(replace(body, **more), assertion, PlainForm.COUNTED)

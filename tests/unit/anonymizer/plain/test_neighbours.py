@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproAssertion, ReproBody
 from anonymizer.plain.creation_calls import list_sizes, replace_size
 from anonymizer.plain.neighbours import Neighbour, build_neighbours
 
@@ -22,8 +22,8 @@ MODULE = ReproBody(
 )
 
 
-def found(body: ReproBody, what: str, check: ReproCheck | None = None) -> list[Neighbour]:
-    every = list(build_neighbours(body, check or ReproCheck("wrong_result")))
+def found(body: ReproBody, what: str, assertion: ReproAssertion | None = None) -> list[Neighbour]:
+    every = list(build_neighbours(body, assertion or ReproAssertion("wrong_result")))
     for near in every:
         ast.parse("def inputs():\n" + "\n".join("    " + line for line in near.body.inputs))
     return [near for near in every if near.what == what]
@@ -69,7 +69,7 @@ def test_counted_numbers_are_as_many_as_their_sizes_ask_for() -> None:
     assert list_sizes(counted) == [3, 2]
     (changed,) = replace_size(counted, 2, 1).inputs
     assert changed == "return (torch.arange(3.0).reshape(1, 3), torch.ones(1))"
-    assert found(MIN, "size 16", ReproCheck("stale_graph", calls=((("n", 1),),))) == []
+    assert found(MIN, "size 16", ReproAssertion("stale_graph", calls=((("n", 1),),))) == []
 
 
 def test_layouts_are_those_of_inputs_that_have_none_of_their_own() -> None:
@@ -103,5 +103,5 @@ def repro(x):
 """
     body = ReproBody(definitions, "repro", ("return (torch.ones(2, 2),)",), FUNCTION_CALL)
     assert [
-        near for near in build_neighbours(body, ReproCheck("crash")) if "argument" in near.what
+        near for near in build_neighbours(body, ReproAssertion("crash")) if "argument" in near.what
     ] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
@@ -136,8 +136,8 @@ def test_the_texts_call_the_program_as_often() -> None:
             FUNCTION_CALL,
             sequence.calls[-1],
         )
-        check = ReproCheck("crash_on_recompile", calls=sequence.calls)
-        plain = render_plain(body, check, PlainForm.PLAINEST)
+        assertion = ReproAssertion("crash_on_recompile", calls=sequence.calls)
+        plain = render_plain(body, assertion, PlainForm.PLAINEST)
         assert loop in plain
-        for text in (plain, render_harness(body, check)):
+        for text in (plain, render_harness(body, assertion)):
             ast.parse(text)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph.repro import CallingConvention, ReproBody, ReproCheck
+from anonymizer.graph.repro import CallingConvention, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
@@ -18,7 +18,7 @@ from reporter.core.operators import list_python_words
 from reporter.reduce.source_candidates import RewrittenProgram, make_judgeable
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
-CHECK = ReproCheck("wrong_metadata", property=Property.SIDE_EFFECT)
+ASSERTION = ReproAssertion("wrong_metadata", property=Property.SIDE_EFFECT)
 
 
 def program(
@@ -90,7 +90,9 @@ def test_a_module_shows_its_attributes() -> None:
 def test_the_repros_are_programs(at: int) -> None:
     one = list(observe(program(STATE)))[at]
     body = body_of(one)
-    harness, plain = render_harness(body, CHECK), render_plain(body, CHECK, PlainForm.PLAINEST)
+    harness, plain = render_harness(body, ASSERTION), render_plain(
+        body, ASSERTION, PlainForm.PLAINEST
+    )
     for text in (harness, plain):
         ast.parse(text)
         assert "torch.compile(" in text
@@ -112,8 +114,8 @@ OF_ARGUMENTS = (
 def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made: str) -> None:
     one = next(observe(program(definitions, given=given)))
     assert one.observes_arguments and one.state_calls == 1
-    harness = render_harness(body_of(one), CHECK)
-    plain = render_plain(body_of(one), CHECK, PlainForm.PLAINEST)
+    harness = render_harness(body_of(one), ASSERTION)
+    plain = render_plain(body_of(one), ASSERTION, PlainForm.PLAINEST)
     assert "def held(" in harness and list_python_words(harness) == ()
     assert f"expected, actual = {made}, {made}" in plain
     assert "torch.compile(fn)(x, actual)" in plain
@@ -139,13 +141,13 @@ def repro(x, arg2):
 
 def test_objects_that_several_calls_get_are_made_once_on_each_side() -> None:
     one = program(STORING, given="(x, Thing1())")
-    check = ReproCheck("stale_graph", calls=((), ()))
-    made = replace(one, sequences=(CallSequence(one.inputs, check.calls),))
-    found = list(make_judgeable(RewrittenProgram(made), replace(check, calls=())))
+    assertion = ReproAssertion("stale_graph", calls=((), ()))
+    made = replace(one, sequences=(CallSequence(one.inputs, assertion.calls),))
+    found = list(make_judgeable(RewrittenProgram(made), replace(assertion, calls=())))
     kept = [content.program for content, asked in found if asked.keeps_arguments]
     assert [item.write_definitions().count("self.attr1") for item in kept] == [1, 0]
     assert all("self.attr2 = 2" in item.write_definitions() for item in kept)
-    asked = replace(check, keeps_arguments=True)
+    asked = replace(assertion, keeps_arguments=True)
     body = body_of(kept[1])
     harness = render_harness(body, asked)
     plain = render_plain(body, asked, PlainForm.PLAINEST)
@@ -161,7 +163,7 @@ def test_objects_that_several_calls_get_are_made_once_on_each_side() -> None:
 def test_tensors_alone_are_made_for_each_call() -> None:
     one = program("def repro(x):\n    return x")
     made = replace(one, sequences=(CallSequence(one.inputs, ((), ())),))
-    found = make_judgeable(RewrittenProgram(made), ReproCheck("stale_graph"))
+    found = make_judgeable(RewrittenProgram(made), ReproAssertion("stale_graph"))
     assert not any(asked.keeps_arguments for _, asked in found)
     assert forget_stored(one) is None
 
@@ -174,7 +176,7 @@ def test_a_module_that_becomes_a_function_needs_no_import_and_long_state_two_lin
     of_function = body_of(one)
     convention = replace(of_function.convention, is_module=True)
     body = replace(of_function, convention=convention)
-    plain = render_plain(body, CHECK, PlainForm.PLAINEST)
+    plain = render_plain(body, ASSERTION, PlainForm.PLAINEST)
     assert "from torch import nn" not in plain and "def fn(x, y):" in plain
     assert f"expected = {long}\nactual = {long}\n" in plain
 
@@ -199,7 +201,7 @@ def test_what_needs_more_than_the_call_has_no_plain_form() -> None:
     one = next(observe(program(STATE)))
     with pytest.raises(ValueError):
         render_plain(
-            body_of(one), ReproCheck("wrong_metadata", prelude="x = 1"), PlainForm.PLAINEST
+            body_of(one), ReproAssertion("wrong_metadata", prelude="x = 1"), PlainForm.PLAINEST
         )
 
 
@@ -227,7 +229,7 @@ class Net(nn.Module):
 
 
 def test_a_state_that_is_another_one_in_each_run_is_not_judged() -> None:
-    harness = render_harness(body_of(next(observe(program(STATE)))), CHECK)
+    harness = render_harness(body_of(next(observe(program(STATE)))), ASSERTION)
     assert harness.index("another one in each run") < harness.index("actual = run")
 
 
@@ -245,7 +247,7 @@ def test_a_program_with_state_of_its_own_can_be_made_anew_for_each_side() -> Non
     assert made.callable_expression == "program()" and not made.makes_module()
     plain = render_plain(
         ReproBody(made.write_definitions(), "program()", ("return (torch.ones(2),)",)),
-        ReproCheck("wrong_result"),
+        ReproAssertion("wrong_result"),
         PlainForm.PLAINEST,
     )
     assert "torch.compile(program())(x), program()(x)" in plain

@@ -164,7 +164,7 @@ def assertion(function: str, is_torch: bool = False) -> Answer:
     return Answer("fails", {**failure, "frames": [frame]})  # type: ignore[arg-type,typeddict-item]
 
 
-def test_a_bare_assertion_at_the_top_is_the_one_check_of_the_repro() -> None:
+def test_a_bare_assertion_at_the_top_is_the_one_of_the_repro() -> None:
     wanted = Signature(Kind.WRONG_METADATA, property="requires_grad")
     assert make_matcher(wanted)(assertion("<module>")) and make_matcher(wanted)(
         assertion("test_wrong_metadata")

@@ -1,4 +1,4 @@
-"""A script whose own check fails in eager mode: which measurement explains it, and when it is a
+"""A script whose own assertion fails in eager mode: which measurement explains it, and when it is a
 wrong operator.
 """
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reporter.diagnose.diagnosis import Diagnosis
-from reporter.diagnose.eager_values import explain_check, may_be_eager
+from reporter.diagnose.eager_values import explain_assertion, may_be_eager
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict
@@ -26,7 +26,7 @@ ILL = {"operator": "aten.solve", "function": 1, "error": 3.0, "largest": 1.0, "s
 CAST = {"from": "torch.float32", "to": "torch.int32", "elements": 2, "of": 5}
 
 
-def failed_check(
+def failed_assertion(
     facts: dict[str, Any] | None = None, line: str = "assert fine", **more: Any
 ) -> Recording:
     traceback = f'Traceback:\n  File "script.py", line 3, in <module>\n    {line}\nAssertionError'
@@ -44,14 +44,14 @@ def failed_check(
 
 
 def explained(facts: dict[str, Any], line: str = "assert fine") -> Diagnosis | None:
-    return explain_check(failed_check(facts, line))
+    return explain_assertion(failed_assertion(facts, line))
 
 
-def test_a_failed_check_of_a_short_script_is_looked_at() -> None:
-    assert may_be_eager(failed_check())
-    assert not may_be_eager(failed_check(seconds=600.0))
-    assert not may_be_eager(failed_check(stopped=True))
-    assert not may_be_eager(failed_check(calls=1))  # its compiled calls have been compared
+def test_a_failed_assertion_of_a_short_script_is_looked_at() -> None:
+    assert may_be_eager(failed_assertion())
+    assert not may_be_eager(failed_assertion(seconds=600.0))
+    assert not may_be_eager(failed_assertion(stopped=True))
+    assert not may_be_eager(failed_assertion(calls=1))  # its compiled calls have been compared
     assert not may_be_eager(recording(exit=0))
 
 
@@ -63,21 +63,23 @@ def test_a_failed_check_of_a_short_script_is_looked_at() -> None:
         ({"ill": [ILL]}, "ill_conditioned", "off float64 by 3, and moving its inputs"),
     ],
 )
-def test_what_was_measured_explains_the_check(facts: dict[str, Any], kind: str, said: str) -> None:
+def test_what_was_measured_explains_the_assertion(
+    facts: dict[str, Any], kind: str, said: str
+) -> None:
     found = explained(facts)
     assert found is not None
     assert (found.kind, found.layer, found.is_bug) == (kind, "eager", False)
     assert said in found.summary
 
 
-def test_memory_that_nothing_wrote_to_explains_a_check_that_passes_with_zeros() -> None:
+def test_memory_that_nothing_wrote_to_explains_an_assertion_that_passes_with_zeros() -> None:
     facts = {"uninitialized": ["empty"], "random": ["bernoulli_"]}
-    run = failed_check(facts)
+    run = failed_assertion(facts)
     run.further_runs.right_with_zeros = True
-    found = explain_check(run)
+    found = explain_assertion(run)
     assert found is not None and found.kind == "uninitialized_memory"
     run.further_runs.right_with_zeros = False
-    found = explain_check(run)
+    found = explain_assertion(run)
     assert found is not None and found.kind == "nondeterministic"
 
 
@@ -96,9 +98,9 @@ def test_rounding_explains_a_comparison_bit_by_bit_only(line: str, kind: str | N
     assert (found.kind if found else None) == kind
 
 
-def test_a_check_that_nothing_was_measured_for_is_not_explained() -> None:
+def test_an_assertion_that_nothing_was_measured_for_is_not_explained() -> None:
     assert explained({}) is None
-    assert explain_check(failed_check()) is None
+    assert explain_assertion(failed_assertion()) is None
 
 
 # -- the call that was found to be wrong, alone ----------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.settings import Options
@@ -229,7 +229,7 @@ def test_a_resumed_run_keeps_the_interpreters_it_began_with(
 def test_a_resumed_run_keeps_the_seed_it_began_with() -> None:
     begun = CapturedCall(
         CapturedVerdict(Kind.CRASH, Layer.INDUCTOR, "", True),
-        ProgramMaterial(check=ReproCheck(Kind.CRASH, seed=7)),
+        ProgramMaterial(assertion=ReproAssertion(Kind.CRASH, seed=7)),
         Surroundings(""),
     )
     for seed in (0, 7):  # 0 is what the option is when it is not given

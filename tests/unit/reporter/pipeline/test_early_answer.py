@@ -6,7 +6,7 @@ import io
 import json
 from pathlib import Path
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind, Layer
 from reporter.core.progress import PlainProgress
@@ -33,7 +33,7 @@ def test_the_verdict_is_said_and_kept(tmp_path: Path) -> None:
 
 def test_the_smallest_program_so_far_is_kept_and_the_first_one_is_said(tmp_path: Path) -> None:
     early, screen = answer(tmp_path)
-    large, small = (Candidate(chain(n, 0), ReproCheck("crash")) for n in (9, 2))
+    large, small = (Candidate(chain(n, 0), ReproAssertion("crash")) for n in (9, 2))
     early.write_candidate(large, "9 operations")
     assert (tmp_path / SMALLEST).read_text() == large.render()
     early.write_candidate(small, "2 operations")

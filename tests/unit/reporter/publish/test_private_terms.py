@@ -10,8 +10,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.kinds import Kind
 from reporter.core.settings import IssueOptions
 from reporter.publish.private_terms import collect_terms, find_left_over
@@ -38,15 +39,17 @@ def built_of(text: str) -> BuiltRepro:
 )
 def test_a_size_of_the_program_is_listed(text: str, left: list[int]) -> None:
     graph: Any = {"inputs": [{"shape": [2, 648]}]}
-    material = replace(FOOBAR.material, captures=((graph, {"replay": False}),))
+    material = structs.replace(FOOBAR.material, captures=((graph, {"replay": False}),))
     assert find_left_over(replace(FOOBAR, material=material), built_of(text)) == left
 
 
 @pytest.mark.parametrize("seed", [20_260_419, 0])
 def test_a_seed_is_no_private_number_where_the_user_asks_for_it(seed: int, tmp_path: Path) -> None:
-    check = ReproCheck(Kind.CRASH, seed=seed)
+    assertion = ReproAssertion(Kind.CRASH, seed=seed)
     sources = {"train.py": "torch.manual_seed(20260419)\nsteps = 20260423"}
-    captured = replace(FOOBAR, material=replace(FOOBAR.material, check=check, sources=sources))
+    captured = replace(
+        FOOBAR, material=structs.replace(FOOBAR.material, assertion=assertion, sources=sources)
+    )
     terms = collect_terms(IssueOptions(), captured, built_of("x = 1"), tmp_path)
     assert (20_260_419 in terms.everywhere.numbers) == (seed == 0)
     assert 20_260_423 in terms.everywhere.numbers

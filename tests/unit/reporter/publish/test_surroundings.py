@@ -96,11 +96,11 @@ def test_mounts_hosts_and_domains_are_looked_for(
         "/etc/resolv.conf": "search osterman.internal\n",
     }
     monkeypatch.setattr(surroundings, "_read", lambda path: told.get(str(path), ""))
-    surroundings._machine.cache_clear()
+    surroundings._list_machine_names.cache_clear()
     try:
         terms = around(tmp_path)
     finally:
-        surroundings._machine.cache_clear()
+        surroundings._list_machine_names.cache_clear()
     for word in ("kestrel", "falconridge", "osterman"):
         assert found(terms, f"the {word} run"), word
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from reporter.core.candidate import Candidate
 from reporter.reduce.accepted_candidates import AcceptedCandidates
 
@@ -18,7 +18,7 @@ class Numbered:
 
 
 def accepted(count: int) -> tuple[AcceptedCandidates, list[Candidate]]:
-    candidates = [Candidate(Numbered(number), ReproCheck("crash")) for number in range(count)]
+    candidates = [Candidate(Numbered(number), ReproAssertion("crash")) for number in range(count)]
     kept = AcceptedCandidates()
     for candidate in candidates:
         kept.add(candidate)

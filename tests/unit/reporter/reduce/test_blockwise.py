@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 
 from reporter.core.answer import Answer
 from reporter.core.kinds import Kind, Layer
@@ -47,11 +48,11 @@ class Pool:
         return future
 
 
-def excused(**check: Any) -> CapturedCall:
+def excused(**assertion: Any) -> CapturedCall:
     """The recording of five layers, whose error is excused as rounding."""
     found = CapturedCall.load(DATA / "recordings" / "foobar.json")
-    assert found.material.check is not None
-    checked = replace(found.material.check, kind="wrong_result", **check)
+    assert found.material.assertion is not None
+    checked = replace(found.material.assertion, kind="wrong_result", **assertion)
     verdict = replace(
         found.verdict,
         kind=Kind.ROUNDING,
@@ -60,7 +61,9 @@ def excused(**check: Any) -> CapturedCall:
         summary="Rounding.",
         signature=None,
     )
-    return replace(found, verdict=verdict, material=replace(found.material, check=checked))
+    return replace(
+        found, verdict=verdict, material=structs.replace(found.material, assertion=checked)
+    )
 
 
 def looked(captured: CapturedCall, pool: Pool) -> CapturedCall:
@@ -87,16 +90,16 @@ def test_a_block_that_is_wrong_alone_is_a_bug_of_the_first_layer_that_has_it(
         and "a block of 1 operation shows it" in found.verdict.summary
     )
     assert (
-        found.material.check is not None
-        and found.material.check.double
-        and found.material.check.backward == "none"
+        found.material.assertion is not None
+        and found.material.assertion.double
+        and found.material.assertion.backward == "none"
     )
 
 
 def test_gradients_are_looked_at_first_where_the_call_was_differentiated() -> None:
     found = looked(excused(backward="randn"), Pool(GRADIENT, "linear"))
     assert found.verdict.kind == "wrong_gradient" and "wrong gradients" in found.verdict.summary
-    assert found.material.check is not None and found.material.check.backward == "randn"
+    assert found.material.assertion is not None and found.material.assertion.backward == "randn"
 
 
 def test_where_no_block_is_wrong_the_excuse_stands() -> None:
@@ -124,12 +127,12 @@ def test_a_block_that_casts_by_itself_is_judged_without_fusion_alone() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"check": None},
+        {"assertion": None},
         {"captures": (({"unsupported": "a stream"}, {"replay": False}),)},
         {"captures": (({"inputs": [{}]}, {"replay": False}),)},
     ],
 )
 def test_what_has_no_graph_is_not_looked_at(changes: dict[str, Any]) -> None:
     given, pool = excused(), Pool(WRONG, "linear")
-    before = replace(given, material=replace(given.material, **changes))
+    before = replace(given, material=structs.replace(given.material, **changes))
     assert looked(before, pool) is before and pool.asked == []

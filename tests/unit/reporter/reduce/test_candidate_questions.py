@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.expressions import NotPublicError
-from anonymizer.graph.repro import ReproBody, ReproCheck
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from reporter.core.candidate import Candidate
 from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.scheduler import Scheduler
@@ -35,6 +35,6 @@ def test_a_writer_that_fails_is_told_by_its_exception_alone(
 ) -> None:
     pool = TextPool(failing(lambda _: True))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    candidates = [Candidate(Unwritten(error), ReproCheck("crash"))] * 2
+    candidates = [Candidate(Unwritten(error), ReproAssertion("crash"))] * 2
     assert ask.find_first(candidates) is None and not ask.holds(candidates[0])
     assert list(ask.unwritten) == said and not pool.asked

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.reduce import early_end
 
-CRASH = ReproCheck("crash")
+CRASH = ReproAssertion("crash")
 
 
 def failure(*frames: str) -> dict[str, Any]:
@@ -25,12 +25,12 @@ LOWERED = failure(*COMPILE, "_inductor/graph.py:run", "_inductor/lowering.py:tak
 
 
 @pytest.mark.parametrize(
-    ("described", "check", "early_enough"),
+    ("described", "assertion", "early_enough"),
     [
         (LOWERED, CRASH, True),
         (failure(*COMPILE, "_inductor/scheduler.py:fuse"), CRASH, True),
-        (LOWERED, ReproCheck("wrong_result"), False),
-        (LOWERED, ReproCheck("crash", calls=((("s0", 2),), (("s0", 3),))), False),
+        (LOWERED, ReproAssertion("wrong_result"), False),
+        (LOWERED, ReproAssertion("crash", calls=((("s0", 2),), (("s0", 3),))), False),
         (failure(*COMPILE, "_inductor/async_compile.py:cpp_pybinding"), CRASH, False),
         (failure(*COMPILE, "_inductor/codecache.py:load_by_key_path"), CRASH, False),
         (failure("_inductor/compile_fx.py:bw_compiler", "_inductor/graph.py:run"), CRASH, False),
@@ -43,6 +43,6 @@ LOWERED = failure(*COMPILE, "_inductor/graph.py:run", "_inductor/lowering.py:tak
     ],
 )
 def test_failures_in_inductors_own_python_come_early(
-    described: dict[str, Any] | None, check: ReproCheck, early_enough: bool
+    described: dict[str, Any] | None, assertion: ReproAssertion, early_enough: bool
 ) -> None:
-    assert early_end.comes_early(described, check) is early_enough
+    assert early_end.comes_early(described, assertion) is early_enough

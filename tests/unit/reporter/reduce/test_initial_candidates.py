@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from collectors.protocol.graphs import CaptureWay
 from reporter.reduce.initial_candidates import (
     build_graph_candidates,
@@ -22,14 +22,14 @@ from tests.support.places import DATA
 
 FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 CAPTURED = FOOBAR.material.captures[0][0]
-CHECK = ReproCheck("wrong_result", double=True)
+ASSERTION = ReproAssertion("wrong_result", double=True)
 ONCE: CaptureWay = {"replay": False}
 
 
 def test_the_whole_graph_comes_first_and_the_backend_that_is_quicker_before_the_users_own() -> None:
-    first, second, *rest = build_graph_candidates(CAPTURED, ONCE, CHECK, "aot_autograd")
-    assert dict(first.check.arguments) == {"backend": "'aot_eager'"} and first.check.double
-    assert dict(second.check.arguments) == {}
+    first, second, *rest = build_graph_candidates(CAPTURED, ONCE, ASSERTION, "aot_autograd")
+    assert dict(first.assertion.arguments) == {"backend": "'aot_eager'"} and first.assertion.double
+    assert dict(second.assertion.arguments) == {}
     assert first.content == second.content and isinstance(first.content, Graph)
     # blocks alone, where the noise of the rest is gone
     sizes = {item.content.statements for item in rest if isinstance(item.content, Graph)}
@@ -37,37 +37,39 @@ def test_the_whole_graph_comes_first_and_the_backend_that_is_quicker_before_the_
 
 
 def test_a_crash_is_not_looked_for_in_blocks() -> None:
-    found = list(build_graph_candidates(CAPTURED, ONCE, replace(CHECK, kind="crash"), "inductor"))
+    found = list(
+        build_graph_candidates(CAPTURED, ONCE, replace(ASSERTION, kind="crash"), "inductor")
+    )
     assert {item.content.statements for item in found if isinstance(item.content, Graph)} == {
         next(iter(found)).content.statements  # type: ignore[union-attr]
     }
-    assert all("backend" not in dict(item.check.arguments) for item in found)
+    assert all("backend" not in dict(item.assertion.arguments) for item in found)
 
 
 def test_a_wrong_gradient_is_tried_with_weighted_sums_before_plain_ones() -> None:
-    check = replace(CHECK, kind="wrong_gradient", backward="randn")
-    first, second, *_ = build_graph_candidates(CAPTURED, ONCE, check, "inductor")
-    assert (first.check.backward, second.check.backward) == ("randn", "sum")
+    assertion = replace(ASSERTION, kind="wrong_gradient", backward="randn")
+    first, second, *_ = build_graph_candidates(CAPTURED, ONCE, assertion, "inductor")
+    assert (first.assertion.backward, second.assertion.backward) == ("randn", "sum")
 
 
 def test_a_program_that_was_saved_is_at_last_saved_and_loaded() -> None:
-    check = replace(CHECK, kind="crash", compiler="export", steps=("save",))
-    content = next(build_graph_candidates(CAPTURED, ONCE, check, "export")).content
+    assertion = replace(ASSERTION, kind="crash", compiler="export", steps=("save",))
+    content = next(build_graph_candidates(CAPTURED, ONCE, assertion, "export")).content
     for found in (
-        list(build_graph_candidates(CAPTURED, ONCE, check, "export")),
-        list(build_source_candidates(content, check, "export")),
+        list(build_graph_candidates(CAPTURED, ONCE, assertion, "export")),
+        list(build_source_candidates(content, assertion, "export")),
     ):
         first, *_, last = found
         assert "torch.export.load" not in first.render() and "torch.export.load" in last.render()
-    made = replace(check, steps=("decompose",))
+    made = replace(assertion, steps=("decompose",))
     for item in build_graph_candidates(CAPTURED, ONCE, made, "export"):
         assert "torch.export.load" not in item.render()
 
 
 def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
-    check = replace(CHECK, arguments=(("dynamic", "False"), ("mode", "'x'")))
-    first = next(build_graph_candidates(CAPTURED, {"dynamic": True}, check, "inductor"))
-    assert first.check.arguments == (("mode", "'x'"), ("dynamic", "True"))
+    assertion = replace(ASSERTION, arguments=(("dynamic", "False"), ("mode", "'x'")))
+    first = next(build_graph_candidates(CAPTURED, {"dynamic": True}, assertion, "inductor"))
+    assert first.assertion.arguments == (("mode", "'x'"), ("dynamic", "True"))
 
 
 @pytest.mark.parametrize(
@@ -79,23 +81,23 @@ def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
     ],
 )
 def test_what_cannot_be_read_has_no_candidates(captured: dict[str, Any]) -> None:
-    assert list(build_graph_candidates(captured, ONCE, CHECK, "inductor")) == []
-    assert list(list_slices({"unsupported": "x"}, ONCE, CHECK, "inductor")) == []
+    assert list(build_graph_candidates(captured, ONCE, ASSERTION, "inductor")) == []
+    assert list(list_slices({"unsupported": "x"}, ONCE, ASSERTION, "inductor")) == []
 
 
 def test_a_piece_without_floats_is_not_compared_in_float64() -> None:
-    graph, made = next(list_slices(CAPTURED, ONCE, CHECK, "inductor"))
-    assert made(graph).check.double
+    graph, made = next(list_slices(CAPTURED, ONCE, ASSERTION, "inductor"))
+    assert made(graph).assertion.double
     whole = TensorMeta((4,), "int64")
     numbers = replace(graph, inputs=tuple(replace(item, meta=whole) for item in graph.inputs))
-    assert not made(numbers).check.double
+    assert not made(numbers).assertion.double
 
 
 @pytest.mark.parametrize(
     ("way", "kind"), [({"replay": True}, "wrong_result"), (ONCE, "stale_graph")]
 )
 def test_a_failure_of_several_calls_is_not_cut_into_pieces(way: dict[str, Any], kind: str) -> None:
-    assert list(list_slices(CAPTURED, way, replace(CHECK, kind=kind), "inductor")) == []
+    assert list(list_slices(CAPTURED, way, replace(ASSERTION, kind=kind), "inductor")) == []
 
 
 def test_only_the_sizes_that_differ_between_the_calls_stay_symbols() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.reduce.candidate_questions import Questions
@@ -49,7 +49,7 @@ def candidate(*targets: str) -> Candidate:
     ]
     outputs = tuple(Ref(node.name) for node in nodes)
     graph = Graph((Input("x0", "input", META, Recipe("randn")),), tuple(nodes), outputs)
-    return Candidate(graph, ReproCheck("wrong_result"))
+    return Candidate(graph, ReproAssertion("wrong_result"))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_operator_in_place_is_left_to_eager_by_its_name_in_aten() -> None:
 
     node = Node("n0", "function", "operator.iadd", (Ref("x0"), 1), (), META)
     graph = Graph((Input("x0", "input", META, Recipe("randn")),), (node,), (Ref("n0"),))
-    piece = Candidate(graph, ReproCheck("wrong_result"))
+    piece = Candidate(graph, ReproAssertion("wrong_result"))
     scheduler = Scheduler(Asked((), ()), lambda answer: answer.outcome == "fails")
     find_unreached(Questions(scheduler, lambda _: None), piece, piece)
     assert set(asked) == {"aten.add.default", "aten.add.Tensor"}

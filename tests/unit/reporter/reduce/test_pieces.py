@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anonymizer.graph import emitter
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate
 from reporter.reduce.pieces import (
@@ -48,7 +48,7 @@ def test_a_piece_comes_with_its_region_its_sizes_and_its_tuple() -> None:
     assert alone is not None
     assert [node.op for node in alone.nodes] == ["enter", "method", "function", "exit"]
     assert len(alone.inputs) == 2  # what it multiplies, and the tensor whose size it takes
-    text = Candidate(alone, ReproCheck("crash")).render()
+    text = Candidate(alone, ReproAssertion("crash")).render()
     assert "with torch.autocast" in text and ".size(1)" in text
     chunk = extractor.extract(["t"])
     assert chunk is not None and [node.target for node in chunk.nodes][1:3] == [
@@ -83,5 +83,5 @@ def test_a_batch_keeps_its_pieces_apart() -> None:
 def test_pieces_of_a_graph_are_programs() -> None:
     graph = chain(25, 3)
     for piece in list_larger_pieces(graph):
-        text = render_harness(emitter.emit(piece), ReproCheck("wrong_result"))
+        text = render_harness(emitter.emit(piece), ReproAssertion("wrong_result"))
         compile(text, "piece", "exec")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from anonymizer.graph import emitter
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplification
 from reporter.reduce.candidate_questions import Questions, SweepPass, require_graph
@@ -23,11 +23,13 @@ from tests.support.graphs import TextPool, call, chain, failing, tensor
 
 
 def reduce_by(
-    graph: Graph, fails: Callable[[str], bool], check: ReproCheck | None = None
+    graph: Graph, fails: Callable[[str], bool], assertion: ReproAssertion | None = None
 ) -> tuple[Candidate, int]:
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    return rounds.reduce_graph(Candidate(graph, check or ReproCheck("crash")), ask), len(pool.asked)
+    return rounds.reduce_graph(Candidate(graph, assertion or ReproAssertion("crash")), ask), len(
+        pool.asked
+    )
 
 
 @given(st.integers(2, 60), st.data())
@@ -127,11 +129,11 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
     pool = TextPool(failing(lambda text: "fullgraph" in text))
     start = Candidate(
         chain(1, 0),
-        ReproCheck("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b"))),
+        ReproAssertion("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b"))),
     )
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
     reduced = SweepPass((simplification.propose_options,)).run(start, ask)
-    assert [name for name, _ in reduced.check.arguments] == ["fullgraph"]
+    assert [name for name, _ in reduced.assertion.arguments] == ["fullgraph"]
     assert len(pool.asked) == len(set(pool.asked)) == 3
 
 
@@ -140,11 +142,11 @@ def test_a_parameter_whose_gradient_is_wrong_becomes_an_argument() -> None:
     graph = Graph(
         (weight, tensor("x0")), (call("s", "torch.sinh", Ref("p0"), Ref("x0")),), (Ref("s"),)
     )
-    check = ReproCheck("wrong_gradient", backward="randn")
+    assertion = ReproAssertion("wrong_gradient", backward="randn")
     reduced, _ = reduce_by(
         graph,
         lambda text: "sinh" in text and bool(re.search(r"\.requires_grad_\(\)|Parameter", text)),
-        check,
+        assertion,
     )
     assert "def repro(x, w):\n    return torch.sinh(w, x)" in reduced.render()
     assert "Parameter" not in reduced.render()
@@ -164,14 +166,14 @@ def test_a_layer_whose_gradient_is_wrong_beside_another_operation_becomes_a_call
             lambda text: "inear" in text
             and ("sinh" in text or count == 1)
             and bool(re.search(r"\.requires_grad_\(\)|nn.Linear", text)),
-            ReproCheck("wrong_gradient", backward="sum"),
+            ReproAssertion("wrong_gradient", backward="sum"),
         )[0].render()
 
     assert "F.linear(x, w)" in reduce_to(2) and "nn.Linear" not in reduce_to(2)
     assert "nn.Linear" in reduce_to(1)
 
 
-_SURROUNDED = ReproCheck(
+_SURROUNDED = ReproAssertion(
     "crash",
     arguments=(("dynamic", "True"), ("fullgraph", "True")),
     config=(("torch._inductor.config.cpp.threads", "1"),),
@@ -187,7 +189,7 @@ _CUBE = Graph(
 
 def test_what_needs_nothing_around_it_is_plain_after_one_question() -> None:
     reduced, asked = reduce_by(_CUBE, lambda text: "torch.sinh" in text, _SURROUNDED)
-    assert reduced.check == ReproCheck("crash")
+    assert reduced.assertion == ReproAssertion("crash")
     assert require_graph(reduced).inputs[0].meta.shape == (1,)
     assert asked == 1
 
@@ -219,13 +221,13 @@ def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
     twice = Node("t", "function", "operator.mul", (Ref("s"), 2), (), "int")
     nodes = (*chain(3, 9).nodes, size, twice, call("v", "torch.arange", Ref("t")))
     graph = Graph((tensor("x0"),), (*nodes, call("w", "torch.sinh", Ref("v"))), (Ref("w"),))
-    check = ReproCheck("crash", arguments=(("dynamic", "True"),))
+    assertion = ReproAssertion("crash", arguments=(("dynamic", "True"),))
 
     def fails(text: str) -> bool:
         symbolic = re.search(r"torch\.arange\(\w+\.size\(1\) \* 2\)", text)
         return symbolic is not None and "dynamic=True" in text
 
-    reduced, _ = reduce_by(graph, fails, check)
+    reduced, _ = reduce_by(graph, fails, assertion)
     assert require_graph(reduced).statements == 1
     assert "torch.arange(x.size(1) * 2)" in reduced.render()
 
@@ -244,12 +246,12 @@ def test_a_search_that_stalls_ends(pause: float, asked: int) -> None:
     settings = SearchSettings(clock=lambda: seconds)
     scheduler = Scheduler(pool, lambda answer: answer.outcome == "fails", settings=settings)
     ask = Questions(scheduler, lambda _: None)
-    assert ask.holds(Candidate(chain(1, 0), ReproCheck("crash")))
-    in_vain = [Candidate(chain(length, length), ReproCheck("crash")) for length in range(1, 91)]
+    assert ask.holds(Candidate(chain(1, 0), ReproAssertion("crash")))
+    in_vain = [Candidate(chain(length, length), ReproAssertion("crash")) for length in range(1, 91)]
     for each in in_vain[:30]:  # nothing is given up before a reduction begins
         assert not ask.holds(each)
     with ask.give_up_on_stall():
-        assert ask.holds(Candidate(chain(2, 0), ReproCheck("crash")))
+        assert ask.holds(Candidate(chain(2, 0), ReproAssertion("crash")))
         before = len(pool.asked)
         for each in in_vain[30:]:
             assert not ask.holds(each)

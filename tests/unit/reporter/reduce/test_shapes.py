@@ -7,7 +7,7 @@ import re
 import pytest
 
 from anonymizer.graph.ir import Graph, Ref
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.reduce import shapes
 from reporter.reduce.candidate_questions import Questions, SweepPass, require_graph
@@ -26,7 +26,7 @@ def _reduce(graph: Graph) -> Graph:
 
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.failed), lambda _: None)
-    candidate = Candidate(graph, ReproCheck("crash"))
+    candidate = Candidate(graph, ReproAssertion("crash"))
     return require_graph(SweepPass((shapes.propose_ranks,)).run(candidate, ask))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.scheduler import Scheduler
@@ -40,7 +40,9 @@ def search(
     """What the search finds, and every text it asked about; `outcome` says how a text ends."""
     pool = TextPool(outcome)
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    found = Slices(ask, lambda piece: Candidate(piece, ReproCheck("crash"))).find(graph, failure)
+    found = Slices(ask, lambda piece: Candidate(piece, ReproAssertion("crash"))).find(
+        graph, failure
+    )
     return found, pool.asked
 
 
@@ -130,20 +132,22 @@ def test_small_pieces_of_a_whole_that_does_not_crash_are_not_asked() -> None:
     for kind in ("crash", "wrong_result"):
         pool = TextPool(lambda text: "passes")
         ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-        check = ReproCheck(kind)
-        found = Slices(ask, lambda piece, check=check: Candidate(piece, check)).find(graph, None)
+        assertion = ReproAssertion(kind)
+        found = Slices(ask, lambda piece, assertion=assertion: Candidate(piece, assertion)).find(
+            graph, None
+        )
         assert found is None
         asked[kind] = pool.asked
-    whole = Candidate(graph, ReproCheck("crash")).render()
+    whole = Candidate(graph, ReproAssertion("crash")).render()
     assert asked["crash"][-1] == whole and len(asked["crash"]) < len(asked["wrong_result"])
 
 
 def test_a_program_that_may_crash_in_another_way_alone_is_asked_as_a_whole_first() -> None:
     graph = deep(3, "torch.sinh", 1)
-    whole = Candidate(graph, ReproCheck("crash"))
-    other = Candidate(graph, ReproCheck("crash", arguments=(("dynamic", "True"),)))
+    whole = Candidate(graph, ReproAssertion("crash"))
+    other = Candidate(graph, ReproAssertion("crash", arguments=(("dynamic", "True"),)))
     pool = TextPool(lambda text: "passes")
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    slices = Slices(ask, lambda piece: Candidate(piece, ReproCheck("crash")), [other])
+    slices = Slices(ask, lambda piece: Candidate(piece, ReproAssertion("crash")), [other])
     assert slices.find(graph, None) is None
     assert pool.asked[0] == whole.render() and set(pool.asked) <= {whole.render(), other.render()}

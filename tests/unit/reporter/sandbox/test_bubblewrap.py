@@ -24,10 +24,10 @@ WORKS = '[ "$1" = --help ] && echo "--size BYTES --disable-userns"\nexit 0\n'
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """Nothing is remembered of another test's bubblewrap."""
-    for remembered in (bubblewrap._abilities, bubblewrap._problem, bubblewrap._is_root):
+    for remembered in (bubblewrap._read_abilities, bubblewrap._find_problem, bubblewrap._is_root):
         remembered.cache_clear()
     yield
-    for remembered in (bubblewrap._abilities, bubblewrap._problem, bubblewrap._is_root):
+    for remembered in (bubblewrap._read_abilities, bubblewrap._find_problem, bubblewrap._is_root):
         remembered.cache_clear()
 
 

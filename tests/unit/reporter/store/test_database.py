@@ -141,12 +141,12 @@ def test_a_store_that_another_process_has_just_brought_up_to_date_is_left_as_it_
     """Between the look without the lock and the look with it, the other one was quicker."""
     with open_store(tmp_path / "s"):
         pass
-    true, looks = database._version, []
+    true, looks = database._read_version, []
 
     def version(connection: sqlite3.Connection) -> int:
         looks.append(true(connection))
         return 0 if len(looks) == 1 else looks[-1]
 
-    monkeypatch.setattr(database, "_version", version)
+    monkeypatch.setattr(database, "_read_version", version)
     with open_store(tmp_path / "s") as store:
         assert len(looks) == 2 and true(store) == looks[0]

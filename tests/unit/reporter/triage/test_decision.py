@@ -205,7 +205,7 @@ def test_the_release_that_an_issue_is_about(body: str, version: str | None) -> N
     assert read_stated(Thread("x", "A title", (Post("kim", body),))).torch == version
 
 
-def test_an_assertion_of_torchs_own_is_no_check_of_values() -> None:
+def test_an_assertion_of_torchs_own_says_nothing_of_values() -> None:
     assert compare(WRONG, None, False, TORCHS_FRAME + "AssertionError: n") == "different"
     assert compare(WRONG, None, False, OWN_FRAME + "AssertionError: n") == "same"
     bare = StatedFailure("raises", (StatedException("AssertionError", "", True),))

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from anonymizer.graph.repro import CACHED, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproAssertion
 from reporter.core.answer import Answer
 from reporter.core.kinds import CandidateOutcome, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
@@ -29,31 +29,31 @@ BELOW = ("eager", "aot_eager", "aot_eager_decomp_partition")
 def test_the_row_of_the_repros_own_backend_changes_nothing(
     arguments: tuple[tuple[str, str], ...], own: str
 ) -> None:
-    check = ReproCheck("wrong_result", arguments=arguments)
-    rows = dict(list_variants(check, Layer.INDUCTOR, Kind.WRONG_RESULT))
+    assertion = ReproAssertion("wrong_result", arguments=arguments)
+    rows = dict(list_variants(assertion, Layer.INDUCTOR, Kind.WRONG_RESULT))
     assert rows[own] == Variation("control").to_message() == {"fresh": True}
     others = [name for name in (*BELOW, "inductor") if name != own]
     assert all(rows[name] == {"fresh": True, "backend": name} for name in others)
 
 
 def test_the_caches_stay_on_in_each_row_where_the_failure_is_theirs() -> None:
-    check = ReproCheck("stale_graph", config=(CACHED,))
-    rows = dict(list_variants(check, Layer.INDUCTOR, Kind.STALE_GRAPH))
+    assertion = ReproAssertion("stale_graph", config=(CACHED,))
+    rows = dict(list_variants(assertion, Layer.INDUCTOR, Kind.STALE_GRAPH))
     assert len(rows) > 4 and not any(row["fresh"] for row in rows.values())
 
 
 def test_dynamic_is_varied_under_the_top_backend_and_named_where_it_is_another() -> None:
-    rows = dict(list_variants(ReproCheck("crash"), Layer.INDUCTOR, Kind.CRASH))
+    rows = dict(list_variants(ReproAssertion("crash"), Layer.INDUCTOR, Kind.CRASH))
     assert set(rows) == {*BELOW, "inductor", "inductor, dynamic=True", "inductor, dynamic=False"}
     assert rows["inductor, dynamic=True"] == {"fresh": True, "dynamic": True}
-    below = ReproCheck("crash", arguments=(("backend", "'eager'"),))
+    below = ReproAssertion("crash", arguments=(("backend", "'eager'"),))
     shown = dict(list_variants(below, Layer.DYNAMO, Kind.CRASH))["inductor, dynamic=False"]
     assert shown == {"fresh": True, "backend": "inductor", "dynamic": False}
 
 
 def test_a_backend_of_the_programs_own_has_a_row_beside_dynamo() -> None:
-    check = ReproCheck("crash", arguments=(("backend", "custom_backend"),))
-    rows = dict(list_variants(check, Layer.BACKEND, Kind.CRASH))
+    assertion = ReproAssertion("crash", arguments=(("backend", "custom_backend"),))
+    rows = dict(list_variants(assertion, Layer.BACKEND, Kind.CRASH))
     assert rows["eager"] == {"fresh": True, "backend": "eager"}
     assert rows["custom"] == {"fresh": True}
 

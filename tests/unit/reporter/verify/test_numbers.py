@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from anonymizer.graph.repro import FUNCTION_CALL, ReproBody, ReproCheck
+from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.numbers import (
@@ -24,7 +24,7 @@ BODY = ReproBody(
     ("x = torch.ones(2, 211)", "return (x,)"),
     FUNCTION_CALL,
 )
-CHECK = ReproCheck(kind="crash")
+ASSERTION = ReproAssertion(kind="crash")
 
 
 class Workers:
@@ -43,7 +43,10 @@ class Workers:
 def searched(fails: str, private: set[float]) -> tuple[ReproBody, frozenset[float], int]:
     workers = Workers(fails)
     found = replace_private_numbers(
-        (BODY, CHECK), frozenset(private), cast(WorkerPool, workers), lambda a: a.outcome == "fails"
+        (BODY, ASSERTION),
+        frozenset(private),
+        cast(WorkerPool, workers),
+        lambda a: a.outcome == "fails",
     )
     (body, _), needed = found
     return body, needed, workers.asked

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from anonymizer.source.program import SourceProgram
 from reporter.core.candidate import Candidate
 from reporter.reduce.candidate_questions import Questions
@@ -33,7 +33,9 @@ def rewritten(fails: Callable[[str], bool], definitions: str = DEFINITIONS) -> t
     program = SourceProgram(ast.parse(definitions), "repro", ast.parse(INPUTS))
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    found = replace_private_numbers(Candidate(RewrittenProgram(program), ReproCheck("crash")), ask)
+    found = replace_private_numbers(
+        Candidate(RewrittenProgram(program), ReproAssertion("crash")), ask
+    )
     return found.render(), len(pool.asked)
 
 
@@ -78,5 +80,5 @@ def test_numbers_of_everybody_ask_nothing(values: str) -> None:
     program = SourceProgram(ast.parse(definitions), "repro", ast.parse("return (torch.ones(4),)"))
     pool = TextPool(failing(lambda _: True))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    seed = Candidate(RewrittenProgram(program), ReproCheck("crash"))
+    seed = Candidate(RewrittenProgram(program), ReproAssertion("crash"))
     assert replace_private_numbers(seed, ask) is seed and pool.asked == []

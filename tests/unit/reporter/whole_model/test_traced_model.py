@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 
 from reporter.core.errors import CannotJudgeError
 from reporter.recording.call_session import CallSession
@@ -20,7 +21,7 @@ FOOBAR = CapturedCall.load(DATA / "recordings" / "foobar.json")
 
 
 def with_whole(whole: Any) -> CapturedCall:
-    return replace(FOOBAR, material=replace(FOOBAR.material, whole=whole))
+    return replace(FOOBAR, material=structs.replace(FOOBAR.material, whole=whole))
 
 
 SAME = {"how": "bitwise", "max_abs_error": 0.0, "count": 1}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from anonymizer.graph.repro import ReproCheck
+from anonymizer.graph.repro import ReproAssertion
 from anonymizer.kinds import Kind
 from anonymizer.plain.forms import PlainForm
 from anonymizer.source.script.public_script import rebuild_script
@@ -44,9 +44,9 @@ def definitions(text: str, **more: object) -> str:
     return rebuild(text, **more).program.write_definitions()  # type: ignore[arg-type]
 
 
-def plain(text: str, check: ReproCheck, form: PlainForm = PlainForm.PLAINEST) -> str:
-    body = Candidate(rebuild(text), check).build_body()
-    found = write_plain_program(body, check, form)
+def plain(text: str, assertion: ReproAssertion, form: PlainForm = PlainForm.PLAINEST) -> str:
+    body = Candidate(rebuild(text), assertion).build_body()
+    found = write_plain_program(body, assertion, form)
     assert found is not None
     return found
 
@@ -93,8 +93,8 @@ def test_the_statements_up_to_the_call_in_public_words() -> None:
 
 
 def test_the_plain_form_is_a_flat_script() -> None:
-    check = ReproCheck(Kind.STALE_GRAPH, (("backend", "'eager'"),), double=False)
-    assert plain(STALE, check) == textwrap.dedent("""\
+    assertion = ReproAssertion(Kind.STALE_GRAPH, (("backend", "'eager'"),), double=False)
+    assert plain(STALE, assertion) == textwrap.dedent("""\
         import torch
 
 
@@ -274,9 +274,9 @@ def test_what_is_global_belongs_to_the_run() -> None:
         fast(torch.ones(2))  # fails
         """
     content = rebuild(text)
-    check = ReproCheck(Kind.WRONG_RESULT, double=False)
-    assert "nonlocal value1" in Candidate(content, check).render()
-    found = write_plain_program(content.build_body(), check, PlainForm.PLAINEST)
+    assertion = ReproAssertion(Kind.WRONG_RESULT, double=False)
+    assert "nonlocal value1" in Candidate(content, assertion).render()
+    found = write_plain_program(content.build_body(), assertion, PlainForm.PLAINEST)
     assert found is not None and "global x" in found
 
 
@@ -489,7 +489,7 @@ def test_what_a_loop_goes_on_with_reads_the_value_of_the_failing_call() -> None:
     assert "assert" in found[: found.index("for ")]
 
 
-CHECK = ReproCheck(Kind.STALE_GRAPH, (("dynamic", "True"),), double=False)
+ASSERTION = ReproAssertion(Kind.STALE_GRAPH, (("dynamic", "True"),), double=False)
 DRAWS = """
     import random
     import torch
@@ -506,7 +506,7 @@ DRAWS = """
 
 
 def test_each_side_runs_a_script_that_has_what_one_function_compiles_to() -> None:
-    assert plain(DRAWS, CHECK, PlainForm.WHOLE) == textwrap.dedent("""\
+    assert plain(DRAWS, ASSERTION, PlainForm.WHOLE) == textwrap.dedent("""\
         import random
 
         import torch
@@ -528,7 +528,7 @@ def test_each_side_runs_a_script_that_has_what_one_function_compiles_to() -> Non
 
 
 def test_each_side_runs_a_script_that_compiles_what_it_makes() -> None:
-    found = plain(STALE, CHECK, PlainForm.WHOLE)
+    found = plain(STALE, ASSERTION, PlainForm.WHOLE)
     assert "def run(compile):\n    class Thing:" in found
     assert "    compiled = compile(fn)\n" in found and "    return compiled(y)\n" in found
     compiled, eager = "run(lambda fn: torch.compile(fn, dynamic=True))", "run(lambda fn: fn)"
@@ -537,22 +537,22 @@ def test_each_side_runs_a_script_that_compiles_what_it_makes() -> None:
 
 def test_a_script_that_each_side_runs_may_end_in_a_loop() -> None:
     text = DRAWS.replace("    got = fast", "    for _ in range(2):\n        got = fast")
-    found = plain(text, CHECK, PlainForm.WHOLE | PlainForm.RESEED)
+    found = plain(text, ASSERTION, PlainForm.WHOLE | PlainForm.RESEED)
     assert "def run(call):\n    torch.manual_seed(0)\n" in found
     assert "        out = call(x, y)\n" in found and "    return out\n" in found
 
 
 def test_only_a_script_whose_values_are_compared_is_run_by_each_side() -> None:
-    check = ReproCheck(Kind.WRONG_GRADIENT, backward="sum")
-    body = Candidate(rebuild(DRAWS), check).build_body()
-    assert write_plain_program(body, check, PlainForm.WHOLE) is None
+    assertion = ReproAssertion(Kind.WRONG_GRADIENT, backward="sum")
+    body = Candidate(rebuild(DRAWS), assertion).build_body()
+    assert write_plain_program(body, assertion, PlainForm.WHOLE) is None
 
 
 def test_a_function_that_needs_the_scripts_classes_or_variables_stays_in_the_run() -> None:
     text = DRAWS.replace("def draw", "class Rate:\n        grad = 2\n\n    def draw").replace(
         "return amount +", "return Rate.grad * amount +"
     )
-    found = plain(text, CHECK, PlainForm.WHOLE)
+    found = plain(text, ASSERTION, PlainForm.WHOLE)
     assert "\ndef fn" not in found and "    def fn(x, y):\n" in found
     counted = """
         import torch
@@ -570,6 +570,6 @@ def test_a_function_that_needs_the_scripts_classes_or_variables_stays_in_the_run
 
         main()  # main
         """
-    body = Candidate(rebuild(counted, inside=["main"]), CHECK).build_body()
-    found = write_plain_program(body, CHECK, PlainForm.WHOLE) or ""
+    body = Candidate(rebuild(counted, inside=["main"]), ASSERTION).build_body()
+    found = write_plain_program(body, ASSERTION, PlainForm.WHOLE) or ""
     assert "\ndef fn" not in found and "        nonlocal " in found

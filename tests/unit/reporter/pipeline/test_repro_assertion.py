@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from collectors.protocol.events import ContextState
-from reporter.pipeline.repro_check import (
+from reporter.pipeline.repro_assertion import (
     write_compile_arguments,
     write_config_lines,
     write_onnx_arguments,

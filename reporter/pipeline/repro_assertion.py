@@ -1,5 +1,5 @@
-"""The check that a verdict asks for: the same kind of failure, under the settings of the recorded
-call.
+"""The assertion that a verdict asks for: the same kind of failure, under the settings of the
+recorded call.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from anonymizer.graph.repro import CACHED, ReproCheck
+from anonymizer.graph.repro import CACHED, ReproAssertion
 from collectors.captured import Property
 from collectors.protocol.comparison import TensorRole
 from collectors.protocol.environment import EnvironmentFacts
@@ -27,13 +27,13 @@ from reporter.diagnose.rungs import EAGER, EMULATED_CASTS, EXACT, NON_STRICT, ST
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 
 
-def build_check(
+def build_assertion(
     diagnosis: Diagnosis,
     environment: EnvironmentFacts | None,
     words: Collection[str] = (),
     seed: int = 0,
-) -> ReproCheck:
-    """The check of a diagnosis: same kind, and the settings that the recorded call ran under.
+) -> ReproAssertion:
+    """The assertion of a diagnosis: same kind, and the settings that the recorded call ran under.
 
     `words` are those of torch's own interface, the only texts that arguments keep; a repro starts
     from the `seed`.
@@ -43,14 +43,14 @@ def build_check(
     changed = diagnosis.comparison["values"] if diagnosis.comparison else []
     compared = diagnosis.signature.property if diagnosis.signature else None
     refused = ladder[EAGER].outcome == RungOutcome.RAISES
-    return ReproCheck(
+    return ReproAssertion(
         kind=diagnosis.kind,
         compiler=finding.original.compiler,
         steps=tuple(finding.original.options.get("steps") or ()),
-        arguments=_arguments(diagnosis, words),
-        config=_config(diagnosis, environment),
-        contexts=tuple(_contexts(finding.original.context)),
-        backward=_backward(diagnosis),
+        arguments=_write_arguments(diagnosis, words),
+        config=_write_config(diagnosis, environment),
+        contexts=tuple(_list_contexts(finding.original.context)),
+        backward=_choose_backward(diagnosis),
         property=Property(compared) if compared else None,
         double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
         compare_inputs=any(
@@ -62,7 +62,7 @@ def build_check(
     )
 
 
-def _backward(diagnosis: Diagnosis) -> str:
+def _choose_backward(diagnosis: Diagnosis) -> str:
     """How gradients are asked for."""
     finding = diagnosis.basis.finding
     assert finding is not None
@@ -72,7 +72,7 @@ def _backward(diagnosis: Diagnosis) -> str:
     return "randn" if finding.grads else "none"
 
 
-def _arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _write_arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tuple[str, str], ...]:
     """The arguments of what makes the callable, as text."""
     assert diagnosis.basis.finding is not None
     options = diagnosis.basis.finding.original.options
@@ -83,7 +83,7 @@ def _arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tuple[str,
     return write_strictness(diagnosis)
 
 
-def _config(
+def _write_config(
     diagnosis: Diagnosis, environment: EnvironmentFacts | None
 ) -> tuple[tuple[str, str], ...]:
     """The settings that the call ran under, and those under which the failure was seen."""
@@ -103,7 +103,7 @@ def _config(
     return tuple(config.items())
 
 
-def _contexts(context: ContextState) -> Iterator[str]:
+def _list_contexts(context: ContextState) -> Iterator[str]:
     """The contexts that the call was made in, as expressions."""
     if context["inference"]:
         yield "torch.inference_mode()"
