@@ -20,7 +20,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from processes import memory_of, stat_of
+from processes import read_memory, read_stat
 
 ROOT = Path(__file__).resolve().parent.parent
 PERIOD = 0.3
@@ -66,12 +66,12 @@ class Sampler:
     def _follow(self) -> None:
         while not self._over.wait(PERIOD):
             found = [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
-            parents = {pid: stat_of(pid)[0] for pid in found}
+            parents = {pid: read_stat(pid)[0] for pid in found}
             while more := [p for p in found if parents[p] in self._known and p not in self._known]:
                 self._known.update(dict.fromkeys(more, ""))
             now: dict[str, int] = {}
             for pid in self._known:
-                size = memory_of(pid)
+                size = read_memory(pid)
                 if size:
                     now[_name_part(pid)] = now.get(_name_part(pid), 0) + size
             for part, size in (*now.items(), ("together", sum(now.values()))):

@@ -46,8 +46,8 @@ from pathlib import Path
 from typing import Any
 
 from processes import Ran, run
-from programs import BUGS, Bug, program
-from sizes import lines, statements
+from programs import BUGS, Bug, write_program
+from sizes import count_lines, count_statements
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS, SCRIPT = "ours", "the script"
@@ -170,7 +170,7 @@ def _measure_task(task: Task, modes: Iterable[str], folder: Path) -> Iterator[Ro
     """
     folder.mkdir()
     script = folder / "script.py"
-    script.write_text(program(task.kind, task.size))
+    script.write_text(write_program(task.kind, task.size))
     yield (row := _run_itself(task, script, folder / "itself"))
     if row.alone == "yes":
         yield run_ours(task, script, folder / "ours")
@@ -183,7 +183,7 @@ def _run_itself(task: Task, script: Path, folder: Path) -> Row:
     ran = run([task.python, script], folder, task.limit, _build_variables(task, folder))
     # A script compares with torch.testing, which says it in its own words.
     shown = _shows(ran, "not close" if task.bug.accuracy else task.bug.message)
-    return Row(task.name, SCRIPT, (ran,), lines=lines(script), alone="yes" if shown else "no")
+    return Row(task.name, SCRIPT, (ran,), lines=count_lines(script), alone="yes" if shown else "no")
 
 
 def run_ours(task: Task, script: Path, folder: Path) -> Row:
@@ -205,7 +205,7 @@ def run_ours(task: Task, script: Path, folder: Path) -> Row:
         _sum_wall(parts, "rewrite", "reduce") or ran.seconds,
         repro.get("candidates"),
         repro.get("statements"),
-        lines(path),
+        count_lines(path),
         "yes" if alone else "no",
         "" if repro or ran.code is None else _describe_ending(document, ran),
     )
@@ -236,12 +236,12 @@ def run_minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:
         runs=(dump, launch),
         reduce=launch.seconds,
         candidates=_count_queries(launch, work / "launch" / "isolate"),
-        lines=lines(repro),
+        lines=count_lines(repro),
     )
     if not repro.exists():
         return replace(row, note=f"no repro written, exit {launch.code}")
     alone = "-" if row.late else _try_minified(task, repro, folder)
-    return replace(row, statements=statements(repro.read_text()), alone=alone)
+    return replace(row, statements=count_statements(repro.read_text()), alone=alone)
 
 
 def _try_minified(task: Task, repro: Path, folder: Path) -> str:
