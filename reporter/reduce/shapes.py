@@ -8,6 +8,7 @@ read off their weights.
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -127,30 +128,43 @@ def propose_ranks(candidate: Candidate) -> Iterator[Change]:
     dropped, while that is possible; with the dimensions that operators name, or moved with them.
     """
     for _ in range(_find_largest_rank(require_graph(candidate)) - 1):
-        yield lambda c: _with_rank(c, 1)
-        yield lambda c: _with_rank(c, 1, moves_dimensions=True)
-        yield lambda c: _with_rank(c, _find_largest_rank(require_graph(c)) - 1)
-        yield lambda c: _with_rank(
-            c, _find_largest_rank(require_graph(c)) - 1, moves_dimensions=True
-        )
+        for change in (_flatten_to_vectors, _drop_dimension):
+            for moved in _Moved:
+                yield functools.partial(change, moved)
+
+
+class _Moved(enum.Enum):
+    """Which numbers of an operator's arguments may be dimensions: most operators name one, before
+    sizes and counts (`unfold(dimension, size, step)`).
+    """
+
+    NONE = enum.auto()
+    FIRST = enum.auto()
+    ALL = enum.auto()
 
 
 def simplify_ranks(candidate: Candidate) -> Candidate:
     """Vectors instead of the tensors of the largest rank, where that can be."""
-    return _with_rank(candidate, 1) or candidate
+    return _flatten_to_vectors(_Moved.NONE, candidate) or candidate
+
+
+def _flatten_to_vectors(moved: _Moved, candidate: Candidate) -> Candidate | None:
+    return _with_rank(candidate, 1, moved)
+
+
+def _drop_dimension(moved: _Moved, candidate: Candidate) -> Candidate | None:
+    return _with_rank(candidate, _find_largest_rank(require_graph(candidate)) - 1, moved)
 
 
 def _find_largest_rank(graph: Graph) -> int:
     return max((len(item.meta.shape) for item in graph.inputs if item.kind == "input"), default=0)
 
 
-def _with_rank(
-    candidate: Candidate, target: int, moves_dimensions: bool = False
-) -> Candidate | None:
+def _with_rank(candidate: Candidate, target: int, moved: _Moved) -> Candidate | None:
     """The tensors of the largest rank with `target` dimensions; None where that is no less.
 
-    With `moves_dimensions` every number that may be one of theirs still names the same one; None
-    where there is no such number.
+    The numbers that `moved` takes for dimensions still name the same ones; None where there is no
+    such number.
     """
     graph = require_graph(candidate)
     rank = _find_largest_rank(graph)
@@ -160,22 +174,29 @@ def _with_rank(
     inputs = tuple(
         _flatten(item, target) if len(item.meta.shape) == rank else item for item in graph.inputs
     )
-    nodes = _shift_dimensions(graph.nodes, rank, rank - target) if moves_dimensions else graph.nodes
-    if moves_dimensions and nodes == graph.nodes:
-        return None
+    nodes = graph.nodes
+    if moved != _Moved.NONE:
+        nodes = tuple(_shift_dimensions(node, rank, rank - target, moved) for node in nodes)
+        if nodes == graph.nodes:
+            return None
     return candidate.with_graph(replace(graph, inputs=inputs, nodes=nodes))
 
 
-def _shift_dimensions(nodes: Sequence[Node], rank: int, by: int) -> tuple[Node, ...]:
-    """The nodes where each number that may be a dimension of a tensor of that rank, but the first
-    one, is less by so many, and at least 0.
+def _shift_dimensions(node: Node, rank: int, by: int, moved: _Moved) -> Node:
+    """The node where each number that may be a dimension of a tensor of that rank, but the first
+    dimension, is less by so many, and at least 0.
     """
+    seen = 0
 
     def change(value: Any) -> Any:
-        is_dimension = isinstance(value, int) and not isinstance(value, bool) and 0 < value < rank
+        nonlocal seen
+        if not isinstance(value, int) or isinstance(value, bool):
+            return value
+        seen += 1
+        is_dimension = 0 < value < rank and (moved == _Moved.ALL or seen == 1)
         return max(0, value - by) if is_dimension else value
 
-    return tuple(_map_arguments(node, change) for node in nodes)
+    return _map_arguments(node, change)
 
 
 def _map_arguments(node: Node, change: Callable[[Any], Any]) -> Node:

@@ -6,21 +6,23 @@ import re
 
 import pytest
 
-from anonymizer.graph.ir import Graph, Ref
+from anonymizer.graph.ir import Graph, Node, Ref
 from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.reduce import shapes
 from reporter.reduce.candidate_questions import Questions, SweepPass, require_graph
 from reporter.reduce.scheduler import Scheduler
-from tests.support.graphs import TextPool, call, failing, tensor
+from tests.support.graphs import META, TextPool, call, failing, tensor
 
 
 def _reduce(graph: Graph) -> Graph:
-    """The graph with the fewest dimensions where `cumsum` sums along one that its input has."""
+    """The graph with the fewest dimensions where `cumsum` or `unfold` names one that its input
+    has.
+    """
 
     def fails(text: str) -> bool:
         shape = re.search(r"randn\(\(?([\d, ]+)", text)
-        dimension = re.search(r"cumsum\(x, (-?\d)\)", text)
+        dimension = re.search(r"(?:cumsum\(x, |unfold\()(-?\d)", text)
         assert shape is not None and dimension is not None, text
         return int(dimension[1]) < len(re.findall(r"\d+", shape[1]))
 
@@ -35,3 +37,9 @@ def test_the_dimension_of_an_operator_follows_the_rank(dimension: int, left: int
     nodes = (call("a", "torch.cumsum", Ref("x"), dimension),)
     reduced = _reduce(Graph((tensor("x", shape=(2, 4, 8)),), nodes, (Ref("a"),)))
     assert reduced.inputs[0].meta.shape == (8,) and reduced.nodes[0].args[1] == left
+
+
+def test_a_size_beside_the_dimension_stays() -> None:
+    nodes = (Node("a", "method", "unfold", (Ref("x"), 1, 1, 1), (), META),)
+    reduced = _reduce(Graph((tensor("x", shape=(4, 8)),), nodes, (Ref("a"),)))
+    assert reduced.nodes[0].args[1:] == (0, 1, 1)
