@@ -12,17 +12,39 @@ from anonymizer.graph.repro import COMPILE, PROGRAM_FACTORY
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def wrap_script(statements: Sequence[ast.stmt], returned: str) -> ast.FunctionDef:
+def wrap_script(
+    statements: Sequence[ast.stmt], returned: str, has_globals: bool = False
+) -> ast.FunctionDef:
     """The function `PROGRAM_FACTORY` that runs a script with what compiles as its parameter.
 
     Args:
         statements: those of the script; the function takes them over, and changes them.
         returned: the text of the expression that it returns.
+        has_globals: whether the script's variables, functions and classes stay global; Dynamo
+            guards a global in another way than a variable of an enclosing function.
     """
     factory = ast.parse(f"def {PROGRAM_FACTORY}({COMPILE}):\n    return {returned}").body[0]
     assert isinstance(factory, ast.FunctionDef)
-    factory.body = [*_declare(statements, ast.Nonlocal), *factory.body]
+    if has_globals:
+        shared = sorted(_list_bound(statements) & _list_inner_names(statements))
+        names = [ast.Global(shared)] if shared else []
+        factory.body = [*names, *_declare(statements, ast.Global), *factory.body]
+    else:
+        factory.body = [*_declare(statements, ast.Nonlocal), *factory.body]
     return ast.fix_missing_locations(factory)
+
+
+def _list_bound(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements bind in their own scope."""
+    nodes = list(walk_scope(statements))
+    named = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return named | {node.name for node in nodes if isinstance(node, _SCOPES)}
+
+
+def _list_inner_names(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names in functions and classes that statements define."""
+    scopes = [node for node in walk_scope(statements) if isinstance(node, (*_SCOPES, ast.Lambda))]
+    return {n.id for scope in scopes for n in ast.walk(scope) if isinstance(n, ast.Name)}
 
 
 def unwrap_script(text: str) -> tuple[list[ast.stmt], ast.expr]:
@@ -36,7 +58,8 @@ def unwrap_script(text: str) -> tuple[list[ast.stmt], ast.expr]:
     if not isinstance(factory, ast.FunctionDef) or not isinstance(last, ast.Return):
         raise ValueError("the script returns nothing")
     assert last.value is not None
-    return _declare(factory.body[:-1], ast.Global), last.value
+    body = [each for each in factory.body[:-1] if not isinstance(each, ast.Global)]
+    return _declare(body, ast.Global), last.value
 
 
 def walk_scope(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:

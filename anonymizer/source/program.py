@@ -73,6 +73,7 @@ class SourceProgram:
         has_own_state: whether each run makes the definitions anew (`source.state.wrap`).
         sizes: the parameters of `inputs()`.
         sequences: what several calls may be, likeliest first.
+        has_globals: whether what a script binds stays global where each run makes it anew.
     """
 
     definitions: ast.Module
@@ -87,6 +88,7 @@ class SourceProgram:
     sizes: CallSizes = ()
     sequences: tuple[CallSequence, ...] = ()
     is_script: bool = False
+    has_globals: bool = False
 
     def write_definitions(self) -> str:
         """The text of the definitions, without imports."""

@@ -293,8 +293,10 @@ class FirstCandidateSearch:
             return None
         assertion = replace(self._write_assertion(), contexts=(), double=False)
         found = self._find_alone(
-            initial_candidates.build_source_candidates(
-                content, assertion, self.captured.verdict.layer
+            candidate
+            for made in (content, content.keep_globals())
+            for candidate in initial_candidates.build_source_candidates(
+                made, assertion, self.captured.verdict.layer
             )
         )
         if found is not None:

@@ -33,6 +33,10 @@ class RewrittenProgram:
 
     program: SourceProgram
 
+    def keep_globals(self) -> RewrittenProgram:
+        """A script whose variables, functions and classes are global in each run."""
+        return RewrittenProgram(replace(self.program, has_globals=True))
+
     def build_body(self) -> ReproBody:
         """Definitions without imports, inputs, and the callable."""
         program = public_script.wrap(state.wrap(self.program))

@@ -18,7 +18,14 @@ from anonymizer.source.program import PrivateCounterparts, SourceProgram
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
-from anonymizer.source.script.steps import DictWriter, Frames, drop_idle_modules, list_steps, strip
+from anonymizer.source.script.steps import (
+    DictWriter,
+    Frames,
+    PairSplitter,
+    drop_idle_modules,
+    list_steps,
+    strip,
+)
 from anonymizer.source.script.syntax_allow_list import refuse_private
 from anonymizer.source.symbols.names import PublicNames
 
@@ -35,7 +42,8 @@ def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> So
         SourceError: the call is not made by a statement that can be found, or the script has
             something without a public form.
     """
-    steps, last, is_direct = list_steps(DictWriter().visit(ast.parse(text)), frames)
+    tree = PairSplitter().visit(DictWriter().visit(ast.parse(text)))
+    steps, last, is_direct = list_steps(tree, frames)
     imports = ImportedNames([*steps, last])
     steps = [each for step in steps for each in strip(imports.rewrite(step))]
     last = imports.visit(last)
@@ -68,7 +76,7 @@ def wrap(program: SourceProgram) -> SourceProgram:
     if not program.is_script:
         return program
     statements = copy.deepcopy(program.definitions.body)
-    factory = wrap_script(statements, program.callable_expression)
+    factory = wrap_script(statements, program.callable_expression, program.has_globals)
     return replace(
         program, definitions=ast.Module([factory], []), callable_expression=PROGRAM_FACTORY
     )

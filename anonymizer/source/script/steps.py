@@ -229,6 +229,29 @@ def _drop_idle_module(steps: Sequence[ast.stmt], last: ast.stmt, module: str) ->
     return steps if is_read else kept
 
 
+class PairSplitter(ast.NodeTransformer):
+    """`plain, fast = run(False), run(True)` as two statements: the failing call is made in one of
+    two calls of a function. What a value reads is not what the statement assigns.
+    """
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        targets, values = node.targets[0], node.value
+        if len(node.targets) > 1 or not isinstance(targets, ast.Tuple):
+            return node
+        if not isinstance(values, ast.Tuple) or len(targets.elts) != len(values.elts):
+            return node
+        names = {each.id for each in targets.elts if isinstance(each, ast.Name)}
+        read = {each.id for each in ast.walk(values) if isinstance(each, ast.Name)}
+        called = [ast.unparse(each.func) for each in values.elts if isinstance(each, ast.Call)]
+        is_plain = len(names) == len(targets.elts) and not names & read
+        if not is_plain or len(called) == len(set(called)):
+            return node
+        return [
+            ast.copy_location(ast.Assign([target], value), value)
+            for target, value in zip(targets.elts, values.elts)
+        ]
+
+
 class DictWriter(ast.NodeTransformer):
     """`dict(size=2)` as `{"size": 2}`: what were words are texts, which have public ones."""
 

@@ -280,6 +280,50 @@ def test_what_is_global_belongs_to_the_run() -> None:
     assert found is not None and "global x" in found
 
 
+def test_each_run_may_make_its_globals_anew() -> None:
+    text = """
+        import torch
+
+        class Phase:
+            pass
+
+        warm = Phase()
+
+        def step(x):
+            return x * 2 if x is warm else x
+
+        fast = torch.compile(step)
+        fast(torch.ones(2))  # fails
+        """
+    content = rebuild(text).keep_globals()
+    assertion = ReproAssertion(Kind.WRONG_RESULT, double=False)
+    rendered = Candidate(content, assertion).render()
+    assert "def program(compile):\n    global value1\n" in rendered
+    found = write_plain_program(content.build_body(), assertion, PlainForm.PLAINEST)
+    assert found is not None and "global" not in found
+
+
+def test_the_failing_one_of_two_calls_in_a_line_is_written_out() -> None:
+    text = """
+        import torch
+
+        def double(x):
+            return x * 2
+
+        def drive(fast):
+            step = torch.compile(double) if fast else double
+            return step(torch.ones(2))  # drive's own
+
+        plain, fast = drive(False), drive(True)  # drive
+        """
+    lines = definitions(text, marker="# drive's own", inside=["drive"]).splitlines()
+    assert lines[-3:] == [
+        "value2 = True",
+        "compiled = compile(fn) if value2 else fn",
+        "out = compiled(torch.ones(2))",
+    ]
+
+
 def test_texts_and_numbers_are_nobodys() -> None:
     text = """
         import torch
