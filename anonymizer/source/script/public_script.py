@@ -42,8 +42,8 @@ def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> So
         SourceError: the call is not made by a statement that can be found, or the script has
             something without a public form.
     """
-    tree = PairSplitter().visit(DictWriter().visit(ast.parse(text)))
-    steps, last, is_direct = list_steps(tree, frames)
+    tree = DictWriter().visit(ast.parse(text))
+    steps, last, is_direct = list_steps(PairSplitter(tree).visit(tree), frames)
     imports = ImportedNames([*steps, last])
     steps = [each for step in steps for each in strip(imports.rewrite(step))]
     last = imports.visit(last)

@@ -231,8 +231,11 @@ def _drop_idle_module(steps: Sequence[ast.stmt], last: ast.stmt, module: str) ->
 
 class PairSplitter(ast.NodeTransformer):
     """`plain, fast = run(False), run(True)` as two statements: the failing call is made in one of
-    two calls of a function. What a value reads is not what the statement assigns.
+    two calls of a function of the script. What a value reads is not what the statement assigns.
     """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.functions = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         targets, values = node.targets[0], node.value
@@ -242,7 +245,8 @@ class PairSplitter(ast.NodeTransformer):
             return node
         names = {each.id for each in targets.elts if isinstance(each, ast.Name)}
         read = {each.id for each in ast.walk(values) if isinstance(each, ast.Name)}
-        called = [ast.unparse(each.func) for each in values.elts if isinstance(each, ast.Call)]
+        made = [ast.unparse(each.func) for each in values.elts if isinstance(each, ast.Call)]
+        called = [name for name in made if name in self.functions]
         is_plain = len(names) == len(targets.elts) and not names & read
         if not is_plain or len(called) == len(set(called)):
             return node
