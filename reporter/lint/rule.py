@@ -26,7 +26,7 @@ class Rule:
     id: str
     wants: str
     way_out: str
-    check: Callable[[LintSubject], Iterator[Hit]]
+    find_hits: Callable[[LintSubject], Iterator[Hit]]
     weight: Weight = "error"
 
     @property

@@ -67,6 +67,6 @@ def lint(subject: LintSubject) -> LintResult:
                 way_out=rule.way_out,
             )
             for rule in RULES
-            for file, line, found in rule.check(subject)
+            for file, line, found in rule.find_hits(subject)
         )
     )

@@ -8,7 +8,7 @@ from functools import partial
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED
 from reporter.diagnose.details.diagnosis_details import DetailLimits, DiagnosisDetails, gather
-from reporter.diagnose.details.own_assertions import checks_itself
+from reporter.diagnose.details.own_assertions import asserts_itself
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.judge import judge
 from reporter.diagnose.no_finding import did_script_fail
@@ -73,7 +73,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         diagnosis,
         recording,
         say=run.say,
-        checked=checks_itself(read_own_texts(resolve_entry_point(options, python))),
+        checked=asserts_itself(read_own_texts(resolve_entry_point(options, python))),
     )
     try:
         details = measure(limits)

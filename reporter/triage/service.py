@@ -41,7 +41,7 @@ def serve(
         TrackerError, AuthenticationError: the tracker gave no answer, or none to this token.
         LeakError: the comment names this machine or its user.
     """
-    _check(asked, repo)
+    _refuse_combinations(asked, repo)
     service = _TriageService(
         asked,
         repo,
@@ -101,7 +101,7 @@ class _TriageService:
         return triage(thread, wanted, self.user, session, repository)
 
 
-def _check(asked: TriageArguments, repo: str | None) -> None:
+def _refuse_combinations(asked: TriageArguments, repo: str | None) -> None:
     if (asked.issue is None) == (asked.search is None):
         raise UsageError(
             "give one issue, as in `bugreport triage pytorch/pytorch#123`, or --search QUERY"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 
-def checks_itself(texts: Iterable[str]) -> bool:
+def asserts_itself(texts: Iterable[str]) -> bool:
     """Whether a program of these texts ends badly by its own decision when results are wrong: it
     asserts, raises or exits.
     """
