@@ -10,7 +10,7 @@ from reporter.core.json_values import Json
 from reporter.lint import code_rules, safety_rules, text_rules
 from reporter.lint.rule import Rule
 from reporter.lint.subject import LintSubject
-from reporter.report.sections.outgoing import LintFinding
+from reporter.report.sections.outgoing import RuleViolation
 
 RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.RULES)
 
@@ -19,7 +19,7 @@ RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.R
 class LintResult:
     """What lint found; exit code 1 where there is more than advice."""
 
-    findings: tuple[LintFinding, ...]
+    findings: tuple[RuleViolation, ...]
 
     @property
     def exit_code(self) -> int:
@@ -57,7 +57,7 @@ def lint(subject: LintSubject) -> LintResult:
     """Asks every rule."""
     return LintResult(
         tuple(
-            LintFinding(
+            RuleViolation(
                 rule=rule.id,
                 weight=rule.weight,
                 file=file,

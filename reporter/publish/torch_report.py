@@ -43,7 +43,7 @@ from reporter.report.sections.finished_repro import NeighbourRow, ReproInfo, Req
 from reporter.report.sections.machine import EnvironmentSection
 from reporter.report.sections.outgoing import IssueSection
 from reporter.report.sections.report_document import Report
-from reporter.report.sections.verdict import FailureSection, OtherFinding, Verdict
+from reporter.report.sections.verdict import FailureSection, OtherFailureSection, Verdict
 from reporter.report.sections.whole_model import StockDifference
 from reporter.whole_model.source_model import map_classes
 from reporter.whole_model.traced_model import describe_equivalence, map_names
@@ -132,7 +132,7 @@ def _build_report(
 ) -> Report:
     info = to.info
     others = [
-        build_section(OtherFinding, {**other.to_json(), "path": _make_other_path(number)})
+        build_section(OtherFailureSection, {**other.to_json(), "path": _make_other_path(number)})
         for number, other in enumerate(built.search.others, 1)
     ]
     signature, measured = _find_shown_crash(captured, built), built.details.measured

@@ -34,7 +34,7 @@ class IssueSection(Section, frozen=True, kw_only=True):
     excerpt: dict[str, str] | None = None
 
 
-class LintFinding(Section, frozen=True, kw_only=True):
+class RuleViolation(Section, frozen=True, kw_only=True):
     """A rule that something breaks, and what would satisfy it."""
 
     rule: str
@@ -56,4 +56,4 @@ class LintSection(Section, frozen=True, kw_only=True):
 
     clean: bool
     rules: tuple[str, ...] = ()
-    findings: tuple[LintFinding, ...] = ()
+    findings: tuple[RuleViolation, ...] = ()

@@ -30,7 +30,7 @@ from reporter.report.sections.triton import TritonSection
 from reporter.report.sections.verdict import (
     FailureSection,
     FingerprintSection,
-    OtherFinding,
+    OtherFailureSection,
     Verdict,
 )
 from reporter.report.sections.whole_model import EquivalenceSection, StockDifference
@@ -51,7 +51,7 @@ class Report(Section, frozen=True):
     requires: Requires = Requires()
     repro: ReproInfo | None = None
     labels: tuple[str, ...] = ()
-    other_findings: tuple[OtherFinding, ...] = ()
+    other_findings: tuple[OtherFailureSection, ...] = ()
     audit: LeakCheckSection | None = None
     #: other interpreters, in which the repro passes
     differs_from: tuple[ContrastSection, ...] | None = None

@@ -34,7 +34,7 @@ class Verdict(Section, frozen=True):
     is_from_cache: bool | msgspec.UnsetType = msgspec.UNSET
 
 
-class OtherFinding(Section, frozen=True, kw_only=True):
+class OtherFailureSection(Section, frozen=True, kw_only=True):
     """Another failure that was met on the way; `path` is its program below the report folder."""
 
     kind: Kind
