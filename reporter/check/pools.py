@@ -95,7 +95,7 @@ class Pools:
         return WorkerPool(
             python,
             self.jobs,
-            launch.build_environment(),
+            launch.build_variables(),
             self.make_work_folder() / f"workers-{self._made}",
             WorkerSettings(
                 memory_limit=int(self.memory * 2**30),

@@ -122,15 +122,15 @@ class Installer:
         return [*command, *what]
 
     def _run(self, command: Sequence[str]) -> None:
-        environment = launch.build_environment()
-        environment.pop("VIRTUAL_ENV", None)
-        environment.setdefault("UV_CACHE_DIR", str(self.cache))
-        environment.setdefault("UV_LINK_MODE", "hardlink")
-        environment.setdefault("UV_HTTP_TIMEOUT", _READ_LIMIT)
+        variables = launch.build_variables()
+        variables.pop("VIRTUAL_ENV", None)
+        variables.setdefault("UV_CACHE_DIR", str(self.cache))
+        variables.setdefault("UV_LINK_MODE", "hardlink")
+        variables.setdefault("UV_HTTP_TIMEOUT", _READ_LIMIT)
         try:
             done = subprocess.run(
                 command,
-                env=environment,
+                env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -24,8 +24,8 @@ WORKER_MAIN = COLLECTORS / "entry" / "worker_main.py"
 _TAIL = 4000
 
 
-def build_environment(cache: Path | None = None) -> dict[str, str]:
-    """The environment for a process of the target: the user's, without the issue tracker's tokens,
+def build_variables(cache: Path | None = None) -> dict[str, str]:
+    """The variables for a process of the target: the user's, without the issue tracker's tokens,
     with a cache of its own.
 
     The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors.protocol.kernels import KernelsAnswer, KernelSpec
 from reporter.execution.fresh_process import run_process
-from reporter.execution.launch import COLLECTORS, build_environment, read_tail
+from reporter.execution.launch import COLLECTORS, build_variables, read_tail
 
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
 
@@ -37,7 +37,7 @@ def ask(python: Path, spec: KernelSpec, cwd: Path, timeout: float) -> KernelsAns
         request: KernelSpec = {**spec, "folder": str(folder), "answer": str(answer)}
         (folder / "spec.json").write_text(json.dumps(request))
         variables = {
-            **build_environment(folder / "inductor"),
+            **build_variables(folder / "inductor"),
             "TRITON_CACHE_DIR": str(folder / "cache"),
         }
         variables["TRITON_INTERPRET"] = "1" if spec["what"].startswith("interpret") else "0"

@@ -113,7 +113,7 @@ class RecordingSession:
     def _rerun_program(self) -> RerunProgram:
         # where the tool itself is run by a test, that test is not the program's
         given, unset = self.program, {"PYTEST_CURRENT_TEST": ""}
-        variables = launch.build_environment(given.cache) | unset | dict(given.variables)
+        variables = launch.build_variables(given.cache) | unset | dict(given.variables)
         return RerunProgram(given.python, given.command, given.cwd, variables, given.entry)
 
     def _build_runs(self) -> ProgramRuns:

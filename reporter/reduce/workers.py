@@ -85,7 +85,7 @@ class WorkerSet:
         return WorkerPool(
             python,
             options.jobs,
-            launch.build_environment(),
+            launch.build_variables(),
             self.folder / name,
             WorkerSettings(
                 memory_limit=int(options.memory * 2**30),

@@ -29,8 +29,8 @@ def test_no_way_of_starting_a_process_hands_a_token_on(
 ) -> None:
     monkeypatch.setenv(name, TOKEN)
     monkeypatch.setenv("HF_TOKEN", "the user's own, which a script may need")
-    assert name not in launch.build_environment() and name not in remove_credentials(os.environ)
-    assert "HF_TOKEN" in launch.build_environment()
+    assert name not in launch.build_variables() and name not in remove_credentials(os.environ)
+    assert "HF_TOKEN" in launch.build_variables()
     child = ask(Path(sys.executable), "import os; answer(names=sorted(os.environ))")["names"]
     assert name not in child and "HF_TOKEN" in child
 
