@@ -119,12 +119,12 @@ def _try_on(form: IssueForm, report: Mapping[str, Any]) -> None:
     found = list_headings(body)
     if form.headings and found != list(form.headings):
         raise forms.FormError(
-            f"the form {form.name} has the headings {_list(found)} where form.toml says"
-            f" {_list(form.headings)}"
+            f"the form {form.name} has the headings {_join_names(found)} where form.toml says"
+            f" {_join_names(form.headings)}"
         )
     if REPRO.strip() not in body:
         raise forms.FormError(f"the form {form.name} leaves out the repro; use {{{{ repro }}}}")
 
 
-def _list(names: Any) -> str:
+def _join_names(names: Any) -> str:
     return ", ".join(repr(name) for name in names) or "none"

@@ -268,14 +268,14 @@ def read_changes(report: Mapping[str, Any]) -> _Changes:
 def _name_operators_in_title(report: Mapping[str, Any], changes: _Changes) -> str:
     """The operators; a single one with the arguments that the failure needs."""
     if len(report["repro"]["operators"]) != 1:
-        return _list_operators(report, 3) or "a small program"
+        return _join_operators(report, 3) or "a small program"
     (operator,) = report["repro"]["operators"]
     needed = []
     for what, (fails, right) in changes.items():
         name, _, of = what.removeprefix("argument ").partition(" of ")
         if what.startswith("argument ") and right and of == operator.rpartition(".")[2]:
             needed.append(f"{name}={fails[0]}")
-    return _list_operators(report, 1) + (f"({', '.join(needed)})" if needed else "")
+    return _join_operators(report, 1) + (f"({', '.join(needed)})" if needed else "")
 
 
 def _describe_condition(changes: _Changes) -> str:
@@ -324,7 +324,7 @@ def _name_exception(verdict: Mapping[str, Any]) -> str:
     return render_code(verdict["exception"]) or "an error" if verdict["exception"] else "an error"
 
 
-def _list_operators(report: Mapping[str, Any], limit: int) -> str:
+def _join_operators(report: Mapping[str, Any], limit: int) -> str:
     names = list(report["repro"]["operators"])
     shown = ", ".join(names[:limit])
     return shown + (", …" if len(names) > limit else "")
@@ -343,7 +343,9 @@ def _write_what(report: Mapping[str, Any], log: str) -> str:
     what = said.format(compiler=name_compiler(report), exception=_name_exception(verdict) + where)
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
-    used = f"; the program below does it with {_list(operators[:6])}{more}" if operators else ""
+    used = (
+        f"; the program below does it with {_join_names(operators[:6])}{more}" if operators else ""
+    )
     different = report.get("differs_from_stock") or {}
     needed = different.get("needs")
     source = (report.get("equivalence") or {}).get("rewritten_from") == "source"
@@ -374,10 +376,14 @@ def _write_where(report: Mapping[str, Any], culprit: str) -> str:
     if rungs.get(CUSTOM) not in unknown:
         failing = []
         sentence += (
-            f": backend {_list(fine)} is right, the one in the program is not" if fine else ""
+            f": backend {_join_names(fine)} is right, the one in the program is not" if fine else ""
         )
     if failing and fine:
-        right = f"backend {_list(fine)} is" if len(fine) == 1 else f"backends {_list(fine)} are"
+        right = (
+            f"backend {_join_names(fine)} is"
+            if len(fine) == 1
+            else f"backends {_join_names(fine)} are"
+        )
         sentence += f": {right} right, `{failing[0]}` is not"
         if failing[0] == Backend.AOT_EAGER and rungs.get(UNBOUND) == RungOutcome.OK:
             sentence += " unless it traces the operators' C++ kernels"
@@ -407,7 +413,7 @@ def describe_difference(report: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
-def _list(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(map(render_code, names))
 
 

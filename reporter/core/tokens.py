@@ -26,7 +26,7 @@ _taken: dict[str, str] = {}
 
 
 def take() -> None:
-    """Moves the tokens of this process out of its environment; `held` still knows them."""
+    """Moves the tokens of this process out of its environment; `read_tokens` still has them."""
     for name in [name for name in os.environ if _NAME.match(name)]:
         _taken[name] = os.environ.pop(name)
 

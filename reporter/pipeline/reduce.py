@@ -119,7 +119,7 @@ class ProgramSearch:
             shows,
             notes.journal,
             [contrast.test for contrast in workers.contrasts],
-            SearchListener(self._count, self.others.note, refusals.add),
+            SearchListener(self._report_counts, self.others.note, refusals.add),
             SearchSettings(budget.limit(self._compute_limit(), _SHARE_OF_SEARCH)),
         )
         self.accepted = AcceptedCandidates()
@@ -164,7 +164,7 @@ class ProgramSearch:
             own_backend=self.first.backend is not None,
         )
 
-    def _count(self, counts: Counts) -> None:
+    def _report_counts(self, counts: Counts) -> None:
         self.progress.update(counts.settled, self.size)
 
     def _note_smaller(self, candidate: Candidate) -> None:

@@ -44,5 +44,5 @@ def check_form(options: IssueOptions) -> None:
 
 
 def build_refusal(error: FormError) -> UsageError:
-    """The sentence for a form that cannot be used."""
+    """The error of a form that cannot be used, whose sentence names the way out."""
     return UsageError(f"--template cannot be used: {error}; correct it or leave it out")
