@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from anonymizer.leakcheck.audit import Identity, collect_private_terms
+from anonymizer.leakcheck.search import Identity, collect_private_terms
 from reporter.lint.run import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.leak_check import check_outgoing

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from anonymizer.leakcheck.audit import (
-    Audit,
+from anonymizer.leakcheck.search import (
     Identity,
     Leak,
+    LeakCheckResult,
     OwnText,
     Terms,
-    audit,
     collect_private_terms,
+    find_leaks,
 )
 from anonymizer.leakcheck.terms import TermSet
 from anonymizer.leakcheck.vocabulary import collect_fixed_text
@@ -119,12 +119,12 @@ def check_outgoing(
     internals: Iterable[str] = (),
     identity: Identity | None = None,
     allowed: Iterable[str] = (),
-) -> Audit:
+) -> LeakCheckResult:
     """Looks for private terms in the final texts of everything outside `private/`.
 
     Args:
         files: relative name -> text.
-        terms: from `anonymizer.leakcheck.audit.collect_private_terms`.
+        terms: from `anonymizer.leakcheck.search.collect_private_terms`.
         internals: the words of torch's own tracebacks and the addresses in its messages, from the
             user's interpreter.
         identity: this machine's names; found out when not given.
@@ -148,7 +148,7 @@ def check_outgoing(
     }
     who = identity or Identity.from_this_machine()
     public = (*allowed, *(word for word in internals if "://" in word))
-    return audit(read, terms, who, ours=ours, allowed=public)
+    return find_leaks(read, terms, who, ours=ours, allowed=public)
 
 
 @functools.lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from anonymizer.leakcheck.audit import Terms, collect_private_terms
+from anonymizer.leakcheck.search import Terms, collect_private_terms
 from collectors.captured import GraphInput, TracedTensor
 from reporter.core.settings import IssueOptions
 from reporter.publish.result import BuiltRepro

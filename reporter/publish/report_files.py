@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from anonymizer.leakcheck.audit import Identity, Leak, count_terms
+from anonymizer.leakcheck.search import Identity, Leak, count_terms
 from reporter.core.errors import UsageError
 from reporter.core.kinds import BELOW_INDUCTOR, RungOutcome
 from reporter.core.settings import IssueOptions

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from anonymizer.leakcheck.audit import Terms, collect_surrounding_terms
+from anonymizer.leakcheck.search import Terms, collect_surrounding_terms
 from reporter.core.json_values import Json
 from reporter.core.tokens import remove_tokens
 from reporter.report.environment import list_texts

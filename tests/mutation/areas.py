@@ -44,7 +44,7 @@ AREAS = (
         "leak check",
         50,
         (
-            "anonymizer/leakcheck/audit.py",
+            "anonymizer/leakcheck/search.py",
             "anonymizer/leakcheck/terms.py",
             "anonymizer/leakcheck/patterns.py",
             "anonymizer/leakcheck/vocabulary.py",

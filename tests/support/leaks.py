@@ -1,11 +1,11 @@
-"""The leak check as a run asks it: private terms of a program, and the audit of outgoing files."""
+"""The leak check as a run asks it: private terms of a program, and the search of outgoing files."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
 
-from anonymizer.leakcheck.audit import Audit, Identity, Terms, collect_private_terms
+from anonymizer.leakcheck.search import Identity, LeakCheckResult, Terms, collect_private_terms
 from reporter.publish.leak_check import check_outgoing
 from tests.support import outgoing_data as data
 
@@ -19,6 +19,6 @@ def terms_of(source: str, *extra: str, path: str = "script.py") -> Terms:
     return collect_private_terms({path: source}, data.torch_vocabulary(), extra)
 
 
-def run(files: Mapping[str, str], terms: Terms, who: Identity = NOBODY) -> Audit:
-    """The audit of outgoing files, with the house words of all templates."""
+def run(files: Mapping[str, str], terms: Terms, who: Identity = NOBODY) -> LeakCheckResult:
+    """The search of outgoing files, with the house words of all templates."""
     return check_outgoing(files, terms, internals=data.INTERNALS, identity=who, allowed=[data.GIT])

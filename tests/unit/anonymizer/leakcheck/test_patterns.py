@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from anonymizer.leakcheck.audit import Terms
 from anonymizer.leakcheck.patterns import (
     Identity,
     PatternMatch,
@@ -17,6 +16,7 @@ from anonymizer.leakcheck.patterns import (
     find_credentials,
     find_identity,
 )
+from anonymizer.leakcheck.search import Terms
 from tests.support.leaks import SOMEBODY, run
 
 

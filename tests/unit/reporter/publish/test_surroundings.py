@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.leakcheck.audit import Terms, collect_surrounding_terms
+from anonymizer.leakcheck.search import Terms, collect_surrounding_terms
 from reporter.core.kinds import Kind
 from reporter.publish import surroundings
 from reporter.publish.surroundings import find_terms

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from anonymizer.leakcheck.audit import Identity, Leak, OwnText, Terms, audit, count_terms
+from anonymizer.leakcheck.search import Identity, Leak, OwnText, Terms, count_terms, find_leaks
 from anonymizer.leakcheck.terms import TermSet
 from tests.support.leaks import NOBODY, SOMEBODY, run, terms_of
 
@@ -22,7 +22,7 @@ def test_names_of_outgoing_files_are_searched() -> None:
 
 
 def test_findings_point_at_the_place_once() -> None:
-    result = audit(
+    result = find_leaks(
         {"repro.py": "a\nb = MarloweNet\nMarloweNet\n"}, terms_of("class MarloweNet: pass"), NOBODY
     )
     assert result.findings == (Leak("repro.py", 2, "MarloweNet", "name", "b = MarloweNet"),)
@@ -31,8 +31,8 @@ def test_findings_point_at_the_place_once() -> None:
 def test_house_words_in_prose_do_not_excuse_them_in_code() -> None:
     terms = terms_of("def ablation_table(): pass")
     ours = OwnText(prose="ablation_table")
-    assert audit({"issue.md": "ablation_table"}, terms, NOBODY, ours=ours).passed
-    assert not audit({"repro.py": "ablation_table"}, terms, NOBODY, ours=ours).passed
+    assert find_leaks({"issue.md": "ablation_table"}, terms, NOBODY, ours=ours).passed
+    assert not find_leaks({"repro.py": "ablation_table"}, terms, NOBODY, ours=ours).passed
 
 
 def test_count_is_known_beforehand() -> None:
@@ -45,7 +45,7 @@ def test_count_is_known_beforehand() -> None:
 
 
 def found(files: dict[str, str], terms: Terms) -> list[tuple[str, int, str, str]]:
-    result = audit(files, terms, NOBODY)
+    result = find_leaks(files, terms, NOBODY)
     assert result.passed is (result.findings == ())
     return [(item.file, item.line, item.term, item.kind) for item in result.findings]
 
@@ -162,17 +162,17 @@ def test_a_file_is_read_as_its_reader_sees_it(name: str, text: str, leaks: bool)
 def test_an_excerpt_is_the_part_of_the_line_around_the_term() -> None:
     terms = Terms(TermSet(names={"GateNet": "name"}))
     line = "a " * 60 + "GateNet" + " b" * 60
-    (finding,) = audit({"x.md": f"first\n{line}\nlast"}, terms, NOBODY).findings
+    (finding,) = find_leaks({"x.md": f"first\n{line}\nlast"}, terms, NOBODY).findings
     assert finding.excerpt == line[70:190].strip() and "GateNet" in finding.excerpt
-    (finding,) = audit({"x.md": "first\n  GateNet here"}, terms, NOBODY).findings
+    (finding,) = find_leaks({"x.md": "first\n  GateNet here"}, terms, NOBODY).findings
     assert finding.excerpt == "GateNet here" and finding.line == 2
 
 
 def test_what_the_house_says_in_code_it_may_say_in_prose() -> None:
     terms = Terms(TermSet(names={"GateNet": "name"}))
     ours = OwnText(code="GateNet")
-    assert audit({"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, ours=ours).passed
-    other = audit(
+    assert find_leaks({"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, ours=ours).passed
+    other = find_leaks(
         {"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, ours=OwnText(prose="GateNet")
     )
     assert [item.file for item in other.findings] == ["x.py"]
@@ -180,10 +180,10 @@ def test_what_the_house_says_in_code_it_may_say_in_prose() -> None:
 
 def test_public_values_are_no_addresses_and_no_credentials() -> None:
     text = "at 10.1.22.3 with AKIAIOSFODNN7EXAMPLE\n"
-    kinds = {item.kind for item in audit({"x.md": text}, Terms(), NOBODY).findings}
+    kinds = {item.kind for item in find_leaks({"x.md": text}, Terms(), NOBODY).findings}
     assert kinds == {"IP address", "credential (AWS Access Key)"}
     public = ["10.1.22.3", "AKIAIOSFODNN7EXAMPLE"]
-    assert audit({"x.md": text}, Terms(), NOBODY, allowed=public).passed
+    assert find_leaks({"x.md": text}, Terms(), NOBODY, allowed=public).passed
 
 
 def test_the_names_of_the_machine_count_where_there_are_any() -> None:
@@ -191,4 +191,7 @@ def test_the_names_of_the_machine_count_where_there_are_any() -> None:
     assert count_terms(terms, NOBODY) == 2
     assert count_terms(terms, SOMEBODY) == 5
     assert count_terms(terms, Identity(user="jdoe77")) == 3
-    assert audit({}, terms, SOMEBODY).terms_checked == 5 and audit({}, terms, SOMEBODY).passed
+    assert (
+        find_leaks({}, terms, SOMEBODY).terms_checked == 5
+        and find_leaks({}, terms, SOMEBODY).passed
+    )

@@ -28,12 +28,12 @@ from anonymizer.leakcheck.terms import (
 from anonymizer.leakcheck.vocabulary import split_identifier
 
 __all__ = [
-    "Audit",
+    "LeakCheckResult",
     "Leak",
     "OwnText",
     "Identity",
     "Terms",
-    "audit",
+    "find_leaks",
     "collect_private_terms",
     "count_terms",
     "collect_surrounding_terms",
@@ -72,7 +72,7 @@ class Leak:
 
 
 @dataclass(frozen=True)
-class Audit:
+class LeakCheckResult:
     """The answer: `passed` exactly when there is no leak; `terms_checked` counts the private
     terms looked for.
     """
@@ -82,14 +82,14 @@ class Audit:
     findings: tuple[Leak, ...]
 
 
-def audit(
+def find_leaks(
     files: Mapping[str, str],
     terms: Terms,
     identity: Identity,
     *,
     ours: OwnText = OwnText(),
     allowed: Iterable[str] = (),
-) -> Audit:
+) -> LeakCheckResult:
     """Looks for private terms, credentials, addresses and this machine's names in what is about to
     leave.
 
@@ -121,13 +121,13 @@ def audit(
                     leaks[key] = Leak(
                         name, line, match.text, match.kind, _cut_excerpt(view, match.start)
                     )
-    return Audit(not leaks, count_terms(terms, identity), tuple(leaks.values()))
+    return LeakCheckResult(not leaks, count_terms(terms, identity), tuple(leaks.values()))
 
 
 def count_terms(terms: Terms, identity: Identity) -> int:
-    """How many values an audit looks for.
+    """How many values the search looks for.
 
-    Known beforehand, because the files that are audited state it.
+    Known beforehand, because the files that are searched state it.
     """
     return len(terms) + sum(1 for value in (identity.home, identity.user, identity.host) if value)
 
