@@ -267,6 +267,12 @@ def ask(
 ) -> Json:
     """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
 
+    Args:
+        arguments: what the code has in `sys.argv[1:]`.
+        cwd: the folder to run in; None: ours.
+        timeout: in seconds.
+        way_out: the end of each error's sentence: what the user can do.
+
     Raises:
         UsageError: there is no answer: not executable, not Python, a crash or a hang on import.
     """

@@ -66,6 +66,12 @@ def capture_call(
 ) -> CapturedCall:
     """All that candidates are made from, as plain data; the recording is not needed afterwards.
 
+    Args:
+        python: the interpreter that the script runs in.
+        goal: whether a whole model is wanted, and where the report goes.
+        found: the recording, while the process that holds the failing call still lives.
+        progress: has the seconds of the stages so far.
+
     Raises:
         UsageError: the failing call lacks a tensor of --allow-values.
         CannotJudgeError: the process that holds the call was ended.

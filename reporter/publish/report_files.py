@@ -121,7 +121,15 @@ class Outgoing:
 def make_issue(
     to: Destination, form: IssueForm, repro: str, environment: EnvironmentSection, log: str
 ) -> IssueSection:
-    """What every issue says beside the report's numbers."""
+    """What every issue says beside the report's numbers.
+
+    Args:
+        to: has the user's own words.
+        form: only its public name is written down.
+        repro: the text of `repro.py`, of which the key is made.
+        environment: the machine, as it may leave.
+        log: the error as a fresh process printed it.
+    """
     return IssueSection(
         environment=environment,
         version=VERSION,

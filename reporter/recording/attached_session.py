@@ -40,6 +40,7 @@ class AttachedSession(RecordingSession):
         self.fork_servers.keep_latest = False
 
     def choose_folder(self) -> Path:
+        """The folder with the socket, as it was given."""
         return self._given
 
     def run(self) -> Recording:
@@ -87,6 +88,7 @@ class AttachedSession(RecordingSession):
         return False
 
     def greet(self, message: ScriptGreeting) -> None:
+        """Takes in that the program has connected, and why it is watched."""
         self.hello = message
         # the latest moment of each callable is asked about graph breaks, which only a whole block
         # can be worth
@@ -103,12 +105,16 @@ class AttachedSession(RecordingSession):
         return self.hello.get("mode") if self.hello is not None else None
 
     def add_finding(self, call: int, symptom: Symptom, **details: Any) -> None:
+        """Takes in that a call needs an explanation, but for a mere suspicion where only findings
+        are wanted.
+        """
         if self.only_findings and symptom == Symptom.SUSPICIOUS:
             self.fork_servers.drop(call)  # its moment is a copy of the program, too dear to keep
         else:
             super().add_finding(call, symptom, **details)
 
     def reply(self, answer: HostReply) -> None:
+        """Answers the program; one that is watched for a single finding is left alone after it."""
         if self.mode == "watch" and self._has_found():
             super().reply({**answer, "watch": False, "found": True, "keep": False})
         else:

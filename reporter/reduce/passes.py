@@ -58,6 +58,7 @@ class BisectionPass:
     """
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """The shortest prefix of the program, and of that the shortest suffix, that still fails."""
         shorter = self._search(candidate, ask, select_prefix, delta_debugging.bisect_prefix)
         return self._search(shorter, ask, select_suffix, delta_debugging.bisect_suffix)
 
@@ -95,6 +96,7 @@ class OutputPass:
     """The fewest outputs, by delta debugging."""
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """One output where one is enough, else the fewest."""
         graph = require_graph(candidate)
         if len(graph.outputs) <= 1:
             return candidate
@@ -122,6 +124,7 @@ class DeltaDebuggingPass:
     """
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """The program without the nodes that it fails without; one of two nodes stays as it is."""
         graph = require_graph(candidate)
         operations = [node.name for node in graph.nodes if node.counts]
         if len(operations) < 3:
@@ -143,6 +146,7 @@ class NodePass:
     """
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """The program after one round over its nodes; each change that still fails is kept."""
         names = [node.name for node in reversed(require_graph(candidate).nodes)]
         while names:
             found = ask.pick(self._try_everywhere(candidate, names))

@@ -182,7 +182,7 @@ class CapturedCall:
         """Reads a recording back.
 
         Raises:
-            UsageError: there is none or it is of another version.
+            UsageError: there is none, it is damaged, or it is of another version.
         """
         try:
             saved = msgspec.json.decode(path.read_bytes(), type=_Saved)

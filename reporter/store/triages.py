@@ -17,8 +17,9 @@ def find_triage(store: sqlite3.Connection, issue: str, releases: str, changed: s
     """The document of an earlier triage, unless the issue has changed since then.
 
     Args:
+        issue: its address, as `[HOST/]OWNER/REPO#N`.
         releases: those it was run with, as text.
-        changed: when the tracker says that the issue was changed last.
+        changed: when the tracker says that the issue was changed last, in ISO 8601.
     """
     row = store.execute(
         "SELECT document FROM triages WHERE issue = ? AND places = ? AND changed = ?",
@@ -30,7 +31,14 @@ def find_triage(store: sqlite3.Connection, issue: str, releases: str, changed: s
 def remember(
     store: sqlite3.Connection, issue: str, releases: str, changed: str, document: Mapping[str, Any]
 ) -> None:
-    """Notes a triage in the place of an earlier one."""
+    """Notes a triage in the place of an earlier one.
+
+    Args:
+        issue: its address, as `[HOST/]OWNER/REPO#N`.
+        releases: those it was run with, as text.
+        changed: when the tracker says that the issue was changed last, in ISO 8601.
+        document: of `triage --json`.
+    """
     store.execute(
         """INSERT INTO triages (issue, places, changed, time, status, title, document) VALUES (?, ?,
         ?, ?, ?, ?, ?)

@@ -219,7 +219,8 @@ class TrackerSession:
         and writes get lost.
 
         Raises:
-            AuthenticationError, UsageError, TrackerError: as `explain_failures` does.
+            AuthenticationError, UsageError: the project cannot be read with this token.
+            TrackerError: no answer that can be used, such as one without a name.
         """
         with self.explain_failures(f"read {wanted}"):
             found = self.github.get_repo(wanted.full_name)

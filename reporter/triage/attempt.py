@@ -158,9 +158,16 @@ def run(
     compiled: bool = True,
 ) -> Attempts:
     """Runs a posted program once, and where that leaves a doubt `times` times: it passed where a
-    failure is stated, or failed otherwise. Without `compiled` the compiler is switched off.
+    failure is stated, or failed otherwise.
 
     A program that checks nothing ends well each time, so it tells as much in one run.
+
+    Args:
+        text: the program, as it was posted.
+        says: the failure that the issue states; a stated hang gets less time.
+        limits: of each run: seconds, and GiB beside what torch needs.
+        times: runs at most.
+        compiled: False: the compiler is switched off.
 
     Raises:
         CannotJudgeError: there is no sandbox.

@@ -88,6 +88,11 @@ def triage(
 ) -> Triage:
     """Judges one issue.
 
+    Args:
+        thread: the issue as it was read, or a text in its place.
+        user: is told of each run, and of lines of the repro that want care.
+        session, repository: where known issues are looked for; None: nowhere.
+
     Raises:
         CannotJudgeError: there is no sandbox and the code was not trusted.
     """

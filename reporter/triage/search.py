@@ -72,6 +72,12 @@ def search(
 
     Issues that have not changed since an earlier run are not run again.
 
+    Args:
+        query: in the words of the tracker's own search, without `repo:` and `is:`.
+        limit: how many issues at most, in the search's order.
+        wanted: how each of them is triaged.
+        user: gets a line for each issue that is run.
+
     Raises:
         CannotJudgeError: there is no sandbox.
         AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures` does.
