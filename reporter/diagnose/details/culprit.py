@@ -95,7 +95,7 @@ def find_with_workaround(
     """The same, and how a program is compiled with the workaround; None where there is none, or
     where the bug is there with it in the user's own backend.
     """
-    search = _Search(experiment, bug, budget, say, supported)
+    search = _CulpritSearch(experiment, bug, budget, say, supported)
     return search.find(), search.workaround
 
 
@@ -108,7 +108,7 @@ def list_changeable_settings(layer: Layer) -> list[str]:
     )
 
 
-class _Search:
+class _CulpritSearch:
     def __init__(
         self,
         experiment: Experiment,

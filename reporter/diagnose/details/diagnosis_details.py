@@ -87,7 +87,7 @@ class DetailLimits:
 
 
 @dataclass
-class _Gatherer:
+class _DetailsGatherer:
     """The parts of the details, each with what it tells a person; see `gather`."""
 
     diagnosis: Diagnosis
@@ -204,7 +204,7 @@ def gather(
         checked: the script compares results itself, so whoever wrote it asks whether they are
             right, not how fast it is.
     """
-    gatherer = _Gatherer(diagnosis, recording, limits, say, checked)
+    gatherer = _DetailsGatherer(diagnosis, recording, limits, say, checked)
     measurement, stack, guard = (
         _build_measurement(diagnosis),
         gatherer.find_stack(),

@@ -45,7 +45,7 @@ def find(finding: Finding, timeout: float) -> GuardSection | None:
     """Looks for the missing guard of a finding whose reused graph is wrong; None if no graph was
     reused in a replay.
     """
-    search = _Search(finding, timeout)
+    search = _GuardSearch(finding, timeout)
     answer = search.ask([])
     if answer.get("outcome") != CallOutcome.OK or not answer["reused"] or not answer["changed"]:
         return None
@@ -63,7 +63,7 @@ def find(finding: Finding, timeout: float) -> GuardSection | None:
     )
 
 
-class _Search:
+class _GuardSearch:
     """The experiments, each in a fork of its own; `eager` is what they are compared with."""
 
     def __init__(self, finding: Finding, timeout: float) -> None:
