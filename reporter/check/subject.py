@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind
-from reporter.core.signature import Signature, normalise, sign_assertion
+from reporter.core.signature import Signature, normalize, sign_assertion
 from reporter.report.folder import REPORT, REPRO
 from reporter.report.reading import load_report
 from reporter.report.sections.report_document import Report
@@ -159,7 +159,7 @@ def read_report_failure(report: Report) -> Signature | None:
         return report.failure.to_signature()
     verdict = report.verdict
     if verdict.kind in CRASHES:
-        line = normalise(verdict.message) if verdict.message else None
+        line = normalize(verdict.message) if verdict.message else None
         return Signature(Kind.CRASH, verdict.layer, verdict.exception, line)
     if verdict.kind == Kind.PROCESS_DEATH:
         return Signature(verdict.kind, signal=verdict.exception)

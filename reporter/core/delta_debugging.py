@@ -5,7 +5,7 @@ Every search asks through one callable and follows one path: which question come
 the answers alone, never on how many are answered at a time, so the result is the same for any
 number of workers.
 
-- `minimise_list` asks a batch and gets the index of the first interesting proposal; chunks first,
+- `minimize_list` asks a batch and gets the index of the first interesting proposal; chunks first,
   then single items.
 - `bisect_prefix` asks one question, with hints about what would be asked next; a binary search.
 - `bisect_suffix` does the same from the other end.
@@ -24,7 +24,7 @@ TestBatch = Callable[[Sequence[list[T]]], "int | None"]
 Ask = Callable[[int, Sequence[int]], bool]
 
 
-def minimise_list(items: Sequence[T], test_batch: TestBatch[T]) -> list[T]:
+def minimize_list(items: Sequence[T], test_batch: TestBatch[T]) -> list[T]:
     """A sub-list of `items` that is still interesting and of which no single item can be left
     out.
 

@@ -91,7 +91,7 @@ class Signature:
         return " · ".join(part for part in (self.kind, self.layer, self.exception) if part)
 
 
-def normalise(message: str) -> str:
+def normalize(message: str) -> str:
     """The key line of a message without whatever changes from run to run or from program to
     program.
     """
@@ -123,7 +123,7 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Failure) -> Signature:
         kind=kind,
         layer=layer,
         exception=str(failure.get("exception")),
-        message=None if by_user else normalise(_read_key_line(failure)),
+        message=None if by_user else normalize(_read_key_line(failure)),
         frames=read_torch_frames(failure),
     )
 

@@ -12,7 +12,7 @@ from collectors.protocol.failure import ScriptException
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED, Kind, Layer
 from reporter.core.signals import name_signal
-from reporter.core.signature import normalise
+from reporter.core.signature import normalize
 from reporter.diagnose import limits
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_faults import (
@@ -93,7 +93,7 @@ def have_same_ending(one: ScriptException | None, other: ScriptException | None)
     """Whether two runs of a script were ended by the same exception, apart from numbers."""
     if one is None or other is None or one["class"] != other["class"]:
         return False
-    lines = (normalise(each["failure"]["first_line"]) for each in (one, other))
+    lines = (normalize(each["failure"]["first_line"]) for each in (one, other))
     return one["location"] == other["location"] and len(set(lines)) == 1
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from collectors.protocol.kernels import KernelLaunch
-from reporter.core.delta_debugging import minimise_list
+from reporter.core.delta_debugging import minimize_list
 
 #: Texts and launches to try, and for each whether the failure is still there.
 Try = Callable[[Sequence["KernelCandidate"]], list[bool]]
@@ -48,10 +48,10 @@ def reduce_kernel(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
                 return start + answers.index(True)
         return None
 
-    small = _keep_only(kernel, minimise_list(list(range(kernel.statements)), find_first))
+    small = _keep_only(kernel, minimize_list(list(range(kernel.statements)), find_first))
     small = _simplify_launch(_without_copies(_hoist(small, attempt), attempt), attempt)
     kernel = small  # what was replaced leaves statements that nothing reads
-    small = _keep_only(small, minimise_list(list(range(small.statements)), find_first))
+    small = _keep_only(small, minimize_list(list(range(small.statements)), find_first))
     return _simplify_numbers(_without_parameters(small, attempt), attempt)
 
 

@@ -20,7 +20,7 @@ from anonymizer.leakcheck.search import Terms, collect_private_terms
 from collectors.protocol.kernels import KernelsAnswer, TargetAnswer
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalise_message
+from reporter.kernels.verdict import KernelVerdict, classify_outcome, normalize_message
 from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList
 from reporter.publish.report_files import (
@@ -208,7 +208,7 @@ def _as_strings(value: object) -> tuple[str, ...]:
 def _compute_fingerprint(report: Report) -> Fingerprint:
     """By what the compiler says and where; a failure without words is like no other."""
     verdict, triton = report.verdict, report.triton
-    words = normalise_message(verdict.message or "")
+    words = normalize_message(verdict.message or "")
     failed = (triton.mlir_pass if triton else None) or ""
     if not words and not failed:
         return Fingerprint()

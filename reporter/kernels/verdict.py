@@ -135,12 +135,12 @@ def is_same_failure(wanted: TargetAnswer, found: TargetAnswer) -> bool:
         and wanted.get("exception") == found.get("exception")
         and wanted.get("signal") == found.get("signal")
         and wanted.get("pass") == found.get("pass")
-        and normalise_message(wanted.get("message", ""))
-        == normalise_message(found.get("message", ""))
+        and normalize_message(wanted.get("message", ""))
+        == normalize_message(found.get("message", ""))
     )
 
 
-def normalise_message(message: str) -> str:
+def normalize_message(message: str) -> str:
     """A message without what changes with the program: numbers, quoted names, values of the IR."""
     message = re.sub(r"'[^']*'|\"[^\"]*\"|%[\w#:]+|tensor<[^>]*>|\b\d+\b", "·", message)
     return " ".join(message.split())

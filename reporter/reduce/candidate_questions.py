@@ -15,7 +15,7 @@ from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from collectors.protocol.variation import Overrides
 from reporter.core.candidate import Candidate
-from reporter.core.delta_debugging import minimise_list
+from reporter.core.delta_debugging import minimize_list
 from reporter.core.kinds import CandidateOutcome
 from reporter.reduce.scheduler import Counts, Scheduler
 
@@ -165,7 +165,7 @@ class Questions:
             left = left[at + 1 :]
         return candidate
 
-    def minimise(
+    def minimize(
         self,
         items: Sequence[T],
         candidate: Candidate,
@@ -183,7 +183,7 @@ class Questions:
             at, candidate = found
             return at
 
-        kept = minimise_list(items, test_batch)
+        kept = minimize_list(items, test_batch)
         return kept, candidate
 
     def _is_enough(self) -> bool:

@@ -113,7 +113,7 @@ class OutputPass:
             part = prune(replace(graph, outputs=tuple(refs)))
             return candidate.with_graph(part) if refs else None
 
-        return ask.minimise(graph.outputs, candidate, keep_outputs)[1]
+        return ask.minimize(graph.outputs, candidate, keep_outputs)[1]
 
 
 class DeltaDebuggingPass:
@@ -137,7 +137,7 @@ class DeltaDebuggingPass:
                 return None
             return candidate.with_graph(replace(part, runs=graph.runs))
 
-        return ask.minimise(operations, candidate, keep_nodes)[1]
+        return ask.minimize(operations, candidate, keep_nodes)[1]
 
 
 class NodePass:

@@ -120,7 +120,7 @@ class Slices:
         while len(pieces) > 1:
             found = self._pick(list(_split_groups(pieces, 2)))
             if found is None:
-                pieces = delta_debugging.minimise_list(pieces, self._find_index)
+                pieces = delta_debugging.minimize_list(pieces, self._find_index)
                 break
             pieces = found[1]
         return self.make(merge_pieces(pieces))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from collectors.protocol.failure import Failure
 from reporter.core.kinds import CRASHES, Kind, Layer
-from reporter.core.signature import normalise, read_torch_frames
+from reporter.core.signature import normalize, read_torch_frames
 from reporter.report.sections.verdict import FingerprintSection
 
 VERSION = 1
@@ -101,7 +101,7 @@ def _fingerprint_exception(layer: Layer, failure: Failure) -> Fingerprint:
     exception = str(failure.get("exception") or "")
     first_line = str(failure.get("first_line") or "")
     if exception and _COMPILERS_WORDS.match(first_line):
-        return Fingerprint((layer, exception, normalise(first_line)))
+        return Fingerprint((layer, exception, normalize(first_line)))
     frames = [frame for frame in read_torch_frames(failure) if not _EVERYWHERE.search(frame)]
     if not exception or not frames:
         return Fingerprint()

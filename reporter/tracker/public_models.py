@@ -80,7 +80,7 @@ def find_chain(operators: tuple[str, ...], sites: tuple[Path, ...]) -> ChainUse:
         operators: names as a report has them, `torch.nn.functional.relu`.
         sites: folders with installed packages.
     """
-    wanted = [word for word in map(_normalise_word, operators) if word]
+    wanted = [word for word in map(_normalize_word, operators) if word]
     packages: dict[str, Path] = {}
     for site in sites:
         for name, folder in PACKAGES.items():
@@ -126,11 +126,11 @@ def _list_operations(function: ast.AST) -> list[str]:
 
 def _name_callee(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
-        return _normalise_word(node.attr)
-    return _normalise_word(node.id) if isinstance(node, ast.Name) else ""
+        return _normalize_word(node.attr)
+    return _normalize_word(node.id) if isinstance(node, ast.Name) else ""
 
 
-def _normalise_word(name: str) -> str:
+def _normalize_word(name: str) -> str:
     """`torch.nn.functional.relu_`, `self.relu1` and `nn.ReLU` are all `relu`."""
     last = name.rpartition(".")[2]
     return "" if last.startswith("__") or last in READS else re.sub(r"[_\d]", "", last).lower()

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reporter.core.kinds import CRASHES, Kind, Layer
-from reporter.core.signature import normalise
+from reporter.core.signature import normalize
 from reporter.tracker.failure import ReportedFailure
 
 #: From here on a candidate is called likely.
@@ -145,7 +145,7 @@ def _weigh_message(failure: ReportedFailure, text: str, weights: Weights) -> tup
     if not name_exception(failure) or not message:
         return 0.0, ""
     plain = _PLAIN_MESSAGE.match(message) is not None
-    if any(message in line for line in _normalise_lines(text)):
+    if any(message in line for line in _normalize_lines(text)):
         return (weights.plain_message if plain else weights.message), "the error message"
     wanted = find_message_words(failure)
     if plain or len(wanted) < 3:
@@ -156,8 +156,8 @@ def _weigh_message(failure: ReportedFailure, text: str, weights: Weights) -> tup
 
 
 @functools.lru_cache(maxsize=128)
-def _normalise_lines(text: str) -> tuple[str, ...]:
-    return tuple(normalise(line[:2000]) for line in text.split("\n") if line.strip())
+def _normalize_lines(text: str) -> tuple[str, ...]:
+    return tuple(normalize(line[:2000]) for line in text.split("\n") if line.strip())
 
 
 def _weigh_frames(
@@ -300,5 +300,5 @@ def _find_line(failure: ReportedFailure) -> str:
     """The line of the message that tells something, normalised and without the exceptions around
     it; or nothing.
     """
-    lines = (_WRAPPERS.sub("", normalise(part)) for part in failure.facts.message.split(" | "))
+    lines = (_WRAPPERS.sub("", normalize(part)) for part in failure.facts.message.split(" | "))
     return next((line for line in lines if len(line) >= _SHORTEST), "")

@@ -9,7 +9,7 @@ needs both.
 from __future__ import annotations
 
 from reporter.core.kinds import CRASHES, Kind, Layer
-from reporter.core.signature import normalise
+from reporter.core.signature import normalize
 from reporter.triage.attempt import FAILED_BY_ITSELF, AttemptOutcome, Attempts
 from reporter.triage.verdict import CommandVerdict
 
@@ -52,7 +52,7 @@ def fails_without(ran: Attempts, control: Attempts | None) -> bool:
     """Whether the program fails in the same way without the compiler."""
     if control is None or control.decisive.outcome not in FAILED_BY_ITSELF:
         return False
-    return normalise(ran.decisive.failure) == normalise(control.decisive.failure)
+    return normalize(ran.decisive.failure) == normalize(control.decisive.failure)
 
 
 def _describe_other_end(ran: Attempts, judged: CommandVerdict) -> str | None:

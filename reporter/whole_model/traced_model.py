@@ -401,7 +401,7 @@ def find_difference(
         return Difference((), "fails", len(every))
     shown = "passes" if skeleton is not None and ask.has_passed(skeleton) else "cannot be judged"
 
-    kept, _ = ask.minimise(every, candidate, lambda option, _: leave(option))
+    kept, _ = ask.minimize(every, candidate, lambda option, _: leave(option))
     return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
 
 

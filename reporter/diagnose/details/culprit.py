@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from msgspec.structs import replace as replace_section
 
-from reporter.core.delta_debugging import minimise_list
+from reporter.core.delta_debugging import minimize_list
 from reporter.core.kinds import (
     BACKEND_OF,
     CRASHES,
@@ -379,7 +379,7 @@ class _CulpritSearch:
         if everything is None or everything.bug is not False:
             return [], True
         self.say("culprit: the smallest set of settings")
-        chosen = minimise_list(useful, self._find_first_gone)
+        chosen = minimize_list(useful, self._find_first_gone)
         if not self.are_sets_tried:
             self.not_tried.append(_TOGETHER)
         return chosen, self.are_sets_tried

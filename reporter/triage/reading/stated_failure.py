@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from reporter.core.kinds import Word, assert_never
-from reporter.core.signature import normalise
+from reporter.core.signature import normalize
 from reporter.triage.reading.blocks import parse_blocks
 from reporter.triage.reading.repro_selection import read_author_words
 from reporter.triage.reading.thread import Thread
@@ -293,7 +293,7 @@ def _compare_raised(
 
 
 def _are_alike(wanted: str, seen: str) -> bool:
-    first, second = (normalise(_WRAPPED.sub("", text)) for text in (wanted, seen))
+    first, second = (normalize(_WRAPPED.sub("", text)) for text in (wanted, seen))
     if not first or not second:
         return False
     if first == second:

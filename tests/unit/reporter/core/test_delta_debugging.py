@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reporter.core.delta_debugging import bisect_prefix, bisect_suffix, minimise_list
+from reporter.core.delta_debugging import bisect_prefix, bisect_suffix, minimize_list
 
 
 class Oracle:
@@ -36,7 +36,7 @@ sets = st.frozensets(st.integers(0, 59), max_size=6)
 def test_result_is_interesting_and_no_item_can_go(n: int, cores: list[frozenset[int]]) -> None:
     whole = list(range(n))
     oracle = Oracle([*cores, frozenset(whole)])
-    kept = minimise_list(whole, oracle.first)
+    kept = minimize_list(whole, oracle.first)
     assert oracle.is_interesting(kept)
     assert kept == sorted(kept)
     for place in range(len(kept)):
@@ -51,7 +51,7 @@ def test_one_minimal_for_predicates_that_are_not_monotone(n: int, noise: int) ->
     def first(batch: Sequence[list[int]]) -> int | None:
         return next((at for at, items in enumerate(batch) if interesting(items)), None)
 
-    kept = minimise_list(list(range(n)), first)
+    kept = minimize_list(list(range(n)), first)
     assert interesting(kept)
     assert not any(interesting(kept[:at] + kept[at + 1 :]) for at in range(len(kept)))
 
@@ -61,13 +61,13 @@ def test_one_minimal_for_predicates_that_are_not_monotone(n: int, noise: int) ->
 def test_single_culprit_takes_logarithmically_many_questions(n: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(0, n - 1))
     oracle = Oracle([frozenset([culprit])])
-    assert minimise_list(list(range(n)), oracle.first) == [culprit]
+    assert minimize_list(list(range(n)), oracle.first) == [culprit]
     assert oracle.questions <= 3 * math.log2(n + 1) + 4
 
 
 def test_empty_list_is_found() -> None:
     oracle = Oracle([frozenset()])
-    assert minimise_list([1, 2, 3], oracle.first) == []
+    assert minimize_list([1, 2, 3], oracle.first) == []
 
 
 @given(st.integers(0, 3000), st.data(), st.integers(1, 9))

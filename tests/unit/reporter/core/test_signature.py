@@ -15,7 +15,7 @@ from reporter.core.signature import (
     Signature,
     is_same_crash,
     is_same_failure,
-    normalise,
+    normalize,
     read_torch_frames,
     sign_assertion,
     sign_crash,
@@ -181,7 +181,7 @@ def test_somebody_elses_assertion_is_not_ours() -> None:
 
 def test_normalising_keeps_the_words_that_tell_bugs_apart() -> None:
     assert (
-        normalise("tensor a (3) must match tensor b (4)") == "tensor a (N) must match tensor b (N)"
+        normalize("tensor a (3) must match tensor b (4)") == "tensor a (N) must match tensor b (N)"
     )
 
 
@@ -201,12 +201,12 @@ def test_normalising_keeps_the_words_that_tell_bugs_apart() -> None:
     ],
 )
 def test_a_message_is_known_by_what_does_not_change(message: str, known_by: str) -> None:
-    assert normalise(message) == known_by
+    assert normalize(message) == known_by
 
 
 def test_a_message_is_known_by_its_first_two_hundred_characters() -> None:
-    assert normalise("ab " * 100) == ("ab " * 100)[:200]
-    assert len(normalise("a" * 200)) == 200
+    assert normalize("ab " * 100) == ("ab " * 100)[:200]
+    assert len(normalize("a" * 200)) == 200
 
 
 def test_what_user_code_says_counts_only_where_a_c_compiler_said_it() -> None:
