@@ -191,7 +191,9 @@ class TorchProgram:
         Raises:
             CannotJudgeError: none shows the failure.
         """
-        threading.Thread(target=charts.load, daemon=True).start()  # others compute meanwhile
+        # the pictures need matplotlib, whose import takes a second; `measure` would be too late for
+        # it, since with --quick that takes no time, while here we wait for fresh processes anyway
+        threading.Thread(target=charts.load, daemon=True).start()
         options = self.run.options
         return Verification(
             reduced.captured,
