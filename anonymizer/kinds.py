@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NoReturn
 
-from collectors.captured import CandidateOutcome as CandidateOutcome
+from collectors.protocol.repro_words import CandidateOutcome as CandidateOutcome
 
 
 class Word(str, Enum):

@@ -25,7 +25,7 @@ import msgspec
 import typer
 import typer.main
 
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 from reporter.cli.main import COMMANDS, RUNS_SCRIPT
 from reporter.core import errors
 from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome

@@ -62,7 +62,7 @@ WHAT = {
     Kind.UNSUPPORTED: "`{compiler}` raises {exception} on a program that runs in eager mode",
     Kind.RECOMPILES: "`{compiler}` compiles the same program again and again",
 }
-#: Properties of an output (`collectors.captured.Property`) that a title calls otherwise.
+#: Properties of an output (`repro_words.Property` of the protocol) that a title calls otherwise.
 PROPERTY_NAMES = {"alias": "aliasing", "python value": "Python value"}
 _SIDE_EFFECT = "side effect"
 #: By what was changed beside a repro: the values with which it fails, and with which it passes.

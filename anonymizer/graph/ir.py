@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from collectors.captured import InputKind, OperationKind, TensorStatistics
+from collectors.protocol.captured_graph import InputKind
+from collectors.protocol.captured_values import OperationKind, TensorStatistics
 
 #: What stands around the items of a `Seq`.
 SequenceKind = Literal["list", "tuple", "slice", "dict"]

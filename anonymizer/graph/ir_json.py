@@ -24,12 +24,10 @@ from anonymizer.graph.ir import (
     fold_scalars,
     prune,
 )
-from collectors.captured import (
-    CapturedGraph,
+from collectors.protocol.captured_graph import CapturedGraph, GraphInput, GraphOperation
+from collectors.protocol.captured_values import (
     Encoded,
     EncodedOperation,
-    GraphInput,
-    GraphOperation,
     LayerArgument,
     LayerConstructor,
     ResultLayout,

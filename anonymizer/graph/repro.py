@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.randomness import write_seed
 from anonymizer.kinds import EXPORTERS, SILENT, Compiler, Kind
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 
 #: The setting without which a worker compiles each graph itself.
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")

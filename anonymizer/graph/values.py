@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from anonymizer.graph.ir import ChooseRecipe, Recipe, TensorMeta
 from anonymizer.kinds import assert_never
-from collectors.captured import Share, TensorStatistics
+from collectors.protocol.captured_values import Share, TensorStatistics
 
 LEVELS = ("plain", "moments", "range", "close")
 #: Tensors that hold a NaN or an infinity hold nothing else, and masks hold what most of their

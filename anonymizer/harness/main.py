@@ -11,7 +11,7 @@ from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 
 #: How `main` takes it that the compiled call refuses what eager refuses.
 AS_EAGER = ("except Exception:", "    return")

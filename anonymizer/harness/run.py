@@ -11,7 +11,7 @@ from anonymizer.graph.program_factory import walk_scope
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, ReproBody, indent
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Kind
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 
 #: What an argument holds, with no address of an object.
 _HELD = """def held(value):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from anonymizer.graph.repro import CACHED, ReproAssertion
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 
 #: What is compared of each output of a tuple, by property; of shared memory, how many there are.
 OF_EACH = {

@@ -31,7 +31,7 @@ from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script
 from anonymizer.plain.statements import read_script
 from anonymizer.plain.whole_script import render_whole_script
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76

@@ -16,7 +16,12 @@ from anonymizer.source.objects.tensors import (
     write_view,
 )
 from anonymizer.source.objects.values import ValueWriter
-from collectors.gathered import DictReference, Reference, SequenceReference, TensorSpec
+from collectors.protocol.program_source import (
+    DictReference,
+    Reference,
+    SequenceReference,
+    TensorSpec,
+)
 
 
 class DefaultArgument(TypedDict):

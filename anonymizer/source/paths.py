@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from anonymizer.source.inputs import Argument
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.values import ValueWriter
-from collectors.gathered import Reference
+from collectors.protocol.program_source import Reference
 
 #: Objects within objects are followed so far.
 _DEEP = 24

@@ -20,7 +20,12 @@ from anonymizer.source.program import PrivateCounterparts, SourceProgram
 from anonymizer.source.sequences import find_sequences
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.symbol_table import SourceError, SymbolTable, list_parameters
-from collectors.gathered import CallArguments, GatheredJson, InstanceRecord, Reference
+from collectors.protocol.program_source import (
+    CallArguments,
+    GatheredJson,
+    InstanceRecord,
+    Reference,
+)
 
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
 

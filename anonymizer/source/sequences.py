@@ -14,7 +14,7 @@ from anonymizer.graph.repro import CallSizes
 from anonymizer.source.inputs import Argument, InputsWriter
 from anonymizer.source.objects.tensors import has_contiguous_strides
 from anonymizer.source.program import CallSequence
-from collectors.gathered import PlaceholderReference, SpecStatistics, TensorSpec
+from collectors.protocol.program_source import PlaceholderReference, SpecStatistics, TensorSpec
 
 #: How often a call is repeated whose arguments do not show what differed.
 _REPEATED = 3

@@ -13,7 +13,7 @@ from typing import Any
 from anonymizer.graph.ir import Ref
 from anonymizer.trace.flow import find_readers, flatten_names, prune, unpack
 from anonymizer.trace.tree import Backward, Function, FunctionContext, ModuleCall, Step
-from collectors.captured import TracedBackward, TracedFunction, TracedItem
+from collectors.protocol.captured_trace import TracedBackward, TracedFunction, TracedItem
 
 
 def read_function(

@@ -29,10 +29,8 @@ from anonymizer.trace.tree import (
     Step,
     TracedProgram,
 )
-from collectors.captured import (
-    Encoded,
+from collectors.protocol.captured_trace import (
     OpaqueArgument,
-    ResultLayout,
     ReturnedNames,
     TracedCall,
     TracedItem,
@@ -40,6 +38,7 @@ from collectors.captured import (
     TracedOperation,
     TraceJson,
 )
+from collectors.protocol.captured_values import Encoded, ResultLayout
 
 
 def read_program(data: TraceJson, recipe: ChooseRecipe) -> TracedProgram:

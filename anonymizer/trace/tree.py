@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anonymizer.graph.ir import Node, Recipe, StockLayer, TensorMeta
-from collectors.captured import Switches, TracedKind
+from collectors.protocol.captured_trace import Switches, TracedKind
 
 ROOT = -1
 

@@ -10,8 +10,8 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
 import torch
 
-from ..captured import Property
 from ..protocol.comparison import Comparison, MetadataDifference, TensorRole, ValueDifference
+from ..protocol.repro_words import Property
 from . import effect_comparison, outputs, tolerance
 from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
 from .tolerance import IndexedValues

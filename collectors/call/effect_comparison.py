@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..captured import Property
 from ..protocol.comparison import MetadataDifference
+from ..protocol.repro_words import Property
 from .outputs import SavedEffects, Snapshot
 from .python_state.leaves import Leaf
 from .python_state.walk import PythonState

@@ -16,9 +16,9 @@ import torch
 from ..call import context, rungs
 from ..call.operators.derivatives import Derivative
 from ..call.operators.graph import build_operator_graph
-from ..captured import GraphJson
 from ..machine.compile_options import compile_unwatched, select_for_graphs
 from ..machine.public_names import NotInGraphError, collect_public_names
+from ..protocol.captured_graph import GraphJson
 from ..protocol.graphs import CaptureAnswer, CaptureRequest
 from ..protocol.words import CallOutcome
 from .bodies import Body

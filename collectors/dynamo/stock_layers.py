@@ -12,8 +12,8 @@ from typing import Any, Callable, Dict, Mapping
 
 from torch import nn
 
-from ..captured import LayerConstructor
 from ..machine.public_names import NotInGraphError
+from ..protocol.captured_values import LayerConstructor
 
 _SKIPPED = ("self", "device", "dtype", "args", "kwargs")
 

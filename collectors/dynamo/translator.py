@@ -12,18 +12,9 @@ from typing import Any, Collection, Dict, List, Optional, Set, Tuple, Union
 
 import torch
 
-from ..captured import (
-    CapturedGraph,
-    Encoded,
-    GraphInput,
-    GraphOperation,
-    InputKind,
-    OperationKind,
-    ResultLayout,
-    Symbols,
-    TensorLayout,
-)
 from ..machine.public_names import NotInGraphError, find_public_name, is_torch_owned
+from ..protocol.captured_graph import CapturedGraph, GraphInput, GraphOperation, InputKind, Symbols
+from ..protocol.captured_values import Encoded, OperationKind, ResultLayout, TensorLayout
 from . import stock_layers
 from .value_statistics import (
     ValueStatistics,

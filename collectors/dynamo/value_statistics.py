@@ -11,7 +11,7 @@ from typing import Any, Collection, Dict, List, Optional, Sequence
 import torch
 import torch.fx
 
-from ..captured import ElementValue, TensorStatistics
+from ..protocol.captured_values import ElementValue, TensorStatistics
 from . import bodies
 
 _WHOLE = 1 << 24

@@ -7,7 +7,8 @@ paths are absolute, errors are absolute unless they say otherwise. A key of a cl
 
 The modules in the order of the work, each of which may be imported by its name alone:
 
-- `words`: what several stages share
+- `words`: what several stages share; `repro_words`: those that repros and issues are written with,
+  too
 - `failure`: an exception
 - `starting`, `events`: a program is started and watched
 - `variation`, `comparison`: how a call or a candidate is varied, and what two runs have left
@@ -16,7 +17,9 @@ The modules in the order of the work, each of which may be imported by its name 
 - `candidates`: warm workers and fresh processes
 - `kernels`: Triton
 
-What is captured of a call, and gathered of the program around it, has modules of its own beside
-this package. The files that torch saves (`*.pt`) are written and read by the target alone. It needs
+`captured_values`, `captured_graph`, `captured_trace` and `program_source` are what is captured of a
+call, and gathered of the program around it: data that the anonymizer reads, too.
+
+The files that torch saves (`*.pt`) are written and read by the target alone. It needs
 the standard library only, and never imports what the host would have to wait for.
 """

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, TypedDict
 
-from ..captured import Text
 from .comparison import Comparison
 from .failure import Failure
+from .repro_words import Text
 from .variation import BisectCount, Rung
 from .words import CallOutcome, CallPhase, UndefinedCast
 

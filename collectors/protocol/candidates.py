@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, TypedDict, Union, final
 
-from ..captured import CandidateOutcome
 from .evidence import ToolFinding
 from .failure import Failure
 from .graphs import NumberedGraph
+from .repro_words import CandidateOutcome
 from .variation import BisectCount, Overrides
 
 #: What is run before a repro of an exported program where Python is to do all of it: exporting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, TypedDict
 
-from ..captured import Property, Text
+from .repro_words import Property, Text
 from .words import BatchCloseness, Closeness
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, TypedDict, Union
 
-from ..captured import GraphJson, TraceJson
-from ..gathered import GatheredJson
 from .calls import CallAnswer, SentRequest
+from .captured_graph import GraphJson
+from .captured_trace import TraceJson
 from .comparison import BatchComparison, ListComparison, OperatorComparison, TensorNumbers
+from .program_source import GatheredJson
 from .words import TorchSettings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, TypedDict, Union
 
-from ..captured import CandidateOutcome
+from .repro_words import CandidateOutcome
 from .words import KernelOutcome, KernelQuestion, PlainValue
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Literal, TypedDict, Union
 
-from ..captured import Text
+from .repro_words import Text
 
 #: A value that JSON has as it is, and that is no list and no object.
 PlainValue = Union[None, bool, int, float, str]

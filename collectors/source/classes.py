@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Set
 import torch
 from torch import nn
 
-from ..gathered import ClassRecord, InstanceRecord, MethodRecord, Reference
+from ..protocol.program_source import ClassRecord, InstanceRecord, MethodRecord, Reference
 from . import kinds, values
 from .ownership import find_public_reference, is_foreign, is_user_code
 from .records import Records

@@ -15,7 +15,7 @@ from typing import Any, List, Optional, Tuple
 
 import torch
 
-from ..gathered import ClassShape, Reference
+from ..protocol.program_source import ClassShape, Reference
 from .ownership import find_public_reference, is_foreign, is_user_code
 
 #: Methods of torch.nn.Module that are the call of the module.

@@ -17,10 +17,10 @@ import torch
 import torch.nn.functional
 
 from .. import FOLDER
-from ..gathered import NamedReference
 from ..machine.distributions import is_installed
 from ..machine.public_names import NAMESPACES, list_callables
 from ..protocol.events import OwnFrame
+from ..protocol.program_source import NamedReference
 
 _TOPS = {"torch", "functorch"}
 _NAMESPACES = (

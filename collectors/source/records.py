@@ -7,7 +7,13 @@ from typing import Any, Dict, List, Mapping, MutableMapping, Set, Tuple
 import torch
 from torch import nn
 
-from ..gathered import ClassRecord, FunctionRecord, InstanceRecord, Reference, TensorSpec
+from ..protocol.program_source import (
+    ClassRecord,
+    FunctionRecord,
+    InstanceRecord,
+    Reference,
+    TensorSpec,
+)
 from .values import read_tensor_spec
 
 #: An attribute that waits for a mention: its name, its value, the table that takes its reference.

@@ -21,7 +21,8 @@ import torch
 from ..call.history import Placeholder
 from ..call.operators.derivatives import Derivative
 from ..call.rungs import RecordedCall
-from ..gathered import (
+from ..protocol.graphs import GatherAnswer, GatherRequest
+from ..protocol.program_source import (
     CallArguments,
     DictReference,
     FunctionRecord,
@@ -30,7 +31,6 @@ from ..gathered import (
     SequenceKind,
     SequenceReference,
 )
-from ..protocol.graphs import GatherAnswer, GatherRequest
 from ..protocol.words import CallOutcome
 from ..trace import custom_operators
 from . import kinds, text

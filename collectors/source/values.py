@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import nn
 
-from ..gathered import SpecStatistics, TensorSpec
+from ..protocol.program_source import SpecStatistics, TensorSpec
 
 _SKIPPED = {
     "device",

@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional
 
 import torch
 
-from ..gathered import Reference
+from ..protocol.program_source import Reference
 
 
 def find_definition(value: Any) -> Any:

@@ -14,15 +14,10 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import torch
 
-from ..captured import (
-    ContextFlags,
-    ResultLayout,
-    TracedBackward,
-    TracedBlock,
-    TracedOperation,
-)
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NotInGraphError, is_torch_owned
+from ..protocol.captured_trace import ContextFlags, TracedBackward, TracedBlock, TracedOperation
+from ..protocol.captured_values import ResultLayout
 from .torch_functions import pause_watching
 from .writer import TraceWriter
 

@@ -14,11 +14,11 @@ from typing import Any, Collection, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from ..captured import TracedKind, TracedModule, TracedNames, TracedTensor
 from ..dynamo import stock_layers
 from ..dynamo.translator import read_tensor_meta
 from ..dynamo.value_statistics import list_literal_values, measure_distribution
 from ..machine.public_names import NotInGraphError, is_torch_owned
+from ..protocol.captured_trace import TracedKind, TracedModule, TracedNames, TracedTensor
 from .torch_functions import (
     build_empty_module,
     copy_values,

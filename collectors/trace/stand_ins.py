@@ -15,8 +15,8 @@ from typing import Any, Callable, Iterator, List
 
 import torch
 
-from ..captured import Encoded
 from ..machine.public_names import NotInGraphError
+from ..protocol.captured_values import Encoded
 from .torch_functions import pause_watching
 from .writer import OperatorCall, TraceWriter
 

@@ -11,9 +11,10 @@ from typing import Any, Dict, Iterator, List
 import torch
 
 from .. import FOLDER
-from ..captured import ResultLayout, TracedModule
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NAMESPACES, is_torch_owned
+from ..protocol.captured_trace import TracedModule
+from ..protocol.captured_values import ResultLayout
 from .custom_operators import find_definition
 from .sizes import Size
 

@@ -18,16 +18,9 @@ import torch
 import torch.utils.checkpoint
 
 from ..call import context, history, outputs, rungs
-from ..captured import (
-    Encoded,
-    EncodedReference,
-    OpaqueArgument,
-    OperationKind,
-    ReturnedNames,
-    TracedCall,
-    TraceJson,
-)
 from ..machine.public_names import NotInGraphError, collect_public_names, find_public_name
+from ..protocol.captured_trace import OpaqueArgument, ReturnedNames, TracedCall, TraceJson
+from ..protocol.captured_values import Encoded, EncodedReference, OperationKind
 from ..protocol.graphs import TraceAnswer, TraceRequest
 from ..protocol.words import CallOutcome
 from . import functions, stand_ins

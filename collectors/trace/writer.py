@@ -11,18 +11,10 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import torch
 
 from ..call import context
-from ..captured import (
-    Encoded,
-    EncodedReference,
-    OperationKind,
-    ResultLayout,
-    Switches,
-    TracedBlock,
-    TracedItem,
-    TracedOperation,
-)
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NotInGraphError, is_torch_owned
+from ..protocol.captured_trace import Switches, TracedBlock, TracedItem, TracedOperation
+from ..protocol.captured_values import Encoded, EncodedReference, OperationKind, ResultLayout
 from .registry import Registry
 from .sizes import Size
 from .torch_functions import build_size_key, read_metas

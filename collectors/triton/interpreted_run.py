@@ -12,8 +12,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Dict, Optional
 
-from ..captured import CandidateOutcome
 from ..protocol.kernels import KernelLaunch, KernelsAnswer, ScriptEnding
+from ..protocol.repro_words import CandidateOutcome
 from . import inductor_kernels, launches
 
 #: Elements that one program of the interpreter works on; it pays by the program, not by the

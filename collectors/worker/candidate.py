@@ -27,7 +27,6 @@ import types
 from typing import Any, Callable, Optional, cast
 
 from ..call import bisection, failure
-from ..captured import CandidateOutcome
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
 from ..machine.compile_options import replace_backend
@@ -41,6 +40,7 @@ from ..protocol.candidates import (
     CandidateRequest,
 )
 from ..protocol.failure import Failure
+from ..protocol.repro_words import CandidateOutcome
 from ..protocol.variation import CallVariation, Overrides
 from . import early_end
 

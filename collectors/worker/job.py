@@ -11,9 +11,9 @@ import subprocess
 import threading
 import time
 
-from ..captured import CandidateOutcome
 from ..machine.processes import name_signal
 from ..protocol.candidates import ANSWER_FILE, CandidateAnswer, CandidateEnding, CandidateRequest
+from ..protocol.repro_words import CandidateOutcome
 from . import candidate
 from .slot import Slot
 

@@ -36,8 +36,8 @@ import warnings
 from typing import Any, get_args
 
 from .. import FOLDER
-from ..captured import CandidateOutcome
 from ..protocol.candidates import CancelRequest, CandidateRequest, WorkerMessage, WorkerRequest
+from ..protocol.repro_words import CandidateOutcome
 from ..protocol.words import Isolation
 from . import candidate, preloaded_process
 from .job import Job, kill_group, read_answer

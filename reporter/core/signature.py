@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from collectors.captured import Property
 from collectors.protocol.failure import Failure
+from collectors.protocol.repro_words import Property
 from reporter.core.json_values import Json
 from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 

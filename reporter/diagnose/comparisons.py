@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.captured import Property
 from collectors.protocol.comparison import Comparison, MetadataDifference, ValueDifference
+from collectors.protocol.repro_words import Property
 from reporter.recording import side_effects
 
 

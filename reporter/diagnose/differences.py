@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from collectors.captured import Property
 from collectors.protocol.comparison import Comparison, TensorRole
+from collectors.protocol.repro_words import Property
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import describe, drop_metadata, find_gravest_difference

@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collectors.captured import Property
 from collectors.protocol.comparison import Comparison, TensorRole, ValueDifference
+from collectors.protocol.repro_words import Property
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe
 from reporter.diagnose.diagnosis import Diagnosis

@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Compiler, Kind, Layer
 from reporter.core.settings import ProgramOptions

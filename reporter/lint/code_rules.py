@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from anonymizer.graph.randomness import draws_random_numbers
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 from reporter.core.formatting import count_lines
 from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.lint.rule import Hit, Rule

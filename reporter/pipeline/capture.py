@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace as replace_section
 
 from anonymizer.graph.values import MOST_VALUES
-from collectors.captured import GraphJson
+from collectors.protocol.captured_graph import GraphJson
 from collectors.protocol.environment import EnvironmentAnswer
 from collectors.protocol.graphs import CaptureWay
 from collectors.protocol.words import CallOutcome

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import ReproAssertion
 from anonymizer.graph.values import MOST_VALUES
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import (

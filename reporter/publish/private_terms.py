@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from anonymizer.leakcheck.search import Terms, collect_private_terms
-from collectors.captured import GraphInput, TracedTensor
+from collectors.protocol.captured_graph import GraphInput
+from collectors.protocol.captured_trace import TracedTensor
 from reporter.core.settings import IssueOptions
 from reporter.publish.result import BuiltRepro
 from reporter.publish.surroundings import find_terms

@@ -18,7 +18,7 @@ from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.repro import CACHED, ReproAssertion
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
-from collectors.captured import GraphJson
+from collectors.protocol.captured_graph import GraphJson
 from collectors.protocol.graphs import CaptureWay
 from reporter.core.candidate import Candidate, Content
 from reporter.core.kinds import (

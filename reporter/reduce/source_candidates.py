@@ -17,7 +17,7 @@ from anonymizer.source import rewriting, state
 from anonymizer.source.rewriting import SourceError, SourceProgram
 from anonymizer.source.script import public_script
 from anonymizer.source.symbols.imports import write_imports
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
 from reporter.reduce import simplification

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import msgspec
 
 from anonymizer.graph.repro import ReproAssertion
+from collectors.protocol import captured_graph, captured_trace, program_source
 from collectors.protocol.failure import Failure
 from collectors.protocol.graphs import CaptureWay, EquivalenceAnswer
 from reporter.core.errors import UsageError
@@ -29,11 +30,9 @@ from reporter.report.sections.details import DiagnosisSections
 from reporter.report.sections.measurements import RungRow
 
 if TYPE_CHECKING:
-    from collectors import captured, gathered
-
-    GraphJson = captured.GraphJson
-    TraceJson = captured.TraceJson
-    GatheredJson = gathered.GatheredJson
+    GraphJson = captured_graph.GraphJson
+    TraceJson = captured_trace.TraceJson
+    GatheredJson = program_source.GatheredJson
 else:  # msgspec reads no unions of objects: what was captured is read as it is
     GatheredJson = GraphJson = TraceJson = dict
 

@@ -21,7 +21,7 @@ from anonymizer.model import non_stock_operations as parts
 from anonymizer.numbers import resizing
 from anonymizer.trace import reading, tree
 from anonymizer.trace.tree import ROOT
-from collectors.captured import TraceJson
+from collectors.protocol.captured_trace import TraceJson
 from collectors.protocol.graphs import EquivalenceRequest, TraceWay
 from collectors.protocol.words import CallOutcome
 from reporter.core.candidate import Candidate, Content

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anonymizer.model.body.phrases import write_regions
-from collectors.captured import Switches
+from collectors.protocol.captured_trace import Switches
 
 
 class IndentedLines:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from anonymizer.graph.ir import Atom
-from collectors.captured import Switches
+from collectors.protocol.captured_trace import Switches
 
 
 def read_nesting(outs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from anonymizer.source.objects.function_body import Rewriter
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
 from anonymizer.source.objects.ties import tie
-from collectors.gathered import ClassRecord, InstanceRecord, MethodRecord
+from collectors.protocol.program_source import ClassRecord, InstanceRecord, MethodRecord
 
 _DECORATORS = {
     "static": "staticmethod",

@@ -11,7 +11,7 @@ from anonymizer.source.symbols.inference import infer
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.naming_policy import NamingPolicy
 from anonymizer.source.symbols.symbol_table import SymbolTable
-from collectors.gathered import Reference
+from collectors.protocol.program_source import Reference
 
 
 @dataclass

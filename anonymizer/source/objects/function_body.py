@@ -17,7 +17,7 @@ from typing import Any
 from anonymizer.source.symbols.naming_policy import NamingPolicy
 from anonymizer.source.symbols.symbol_table import list_parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
-from collectors.gathered import Reference
+from collectors.protocol.program_source import Reference
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
 _ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}

@@ -8,7 +8,7 @@ from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext, Values
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import build_dotted_name, build_list, parse_expression
-from collectors.gathered import InstanceRecord
+from collectors.protocol.program_source import InstanceRecord
 
 #: Arguments of stock layers that are usually given by position.
 _POSITIONAL = frozenset("""

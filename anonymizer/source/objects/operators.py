@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from anonymizer.graph.identifiers import NameSubstitution
-from collectors.gathered import OperatorReference, Reference
+from collectors.protocol.program_source import OperatorReference, Reference
 
 #: What torch calls `setup_context` with, by name.
 SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from anonymizer.source.objects.context import ProgramContext, Values
-from collectors.gathered import InstanceRecord
+from collectors.protocol.program_source import InstanceRecord
 
 
 class InstanceShapes:

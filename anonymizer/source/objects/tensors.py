@@ -12,7 +12,7 @@ from anonymizer.graph.layouts import (
     is_contiguous,
     order_dimensions,
 )
-from collectors.gathered import SpecStatistics, TensorSpec
+from collectors.protocol.program_source import SpecStatistics, TensorSpec
 
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from anonymizer.source.objects.context import ProgramContext
-from collectors.gathered import Reference
+from collectors.protocol.program_source import Reference
 
 #: Objects within objects are followed so far.
 _DEEP = 12

@@ -17,7 +17,7 @@ from anonymizer.source.objects.tensors import write_tensor
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import FunctionNode, list_parameters
-from collectors.gathered import (
+from collectors.protocol.program_source import (
     ConstantReference,
     DictReference,
     FunctionReference,

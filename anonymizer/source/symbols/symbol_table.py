@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from collectors.gathered import (
+from collectors.protocol.program_source import (
     ClassRecord,
     FunctionRecord,
     GatheredJson,

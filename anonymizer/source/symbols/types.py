@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from anonymizer.source.symbols.symbol_table import SymbolTable, list_parameters
-from collectors.gathered import Reference
+from collectors.protocol.program_source import Reference
 
 Atom = tuple[Any, ...]
 Type = frozenset[Atom]

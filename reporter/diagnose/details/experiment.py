@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import cast
 
 from anonymizer.harness.text import let_through
-from collectors.captured import Property
 from collectors.protocol.calls import RunAnswer
 from collectors.protocol.comparison import Comparison, TensorRole
 from collectors.protocol.failure import Failure
+from collectors.protocol.repro_words import Property
 from collectors.protocol.variation import BisectCount, CallVariation, Overrides, Rung
 from collectors.protocol.words import CallOutcome, TorchSettings
 from reporter.core.answer import Answer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.repro import ReproAssertion, ReproBody
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import CandidateOutcome, Kind
 from reporter.core.signature import Signature

@@ -8,7 +8,7 @@ import jinja2
 import pytest
 from msgspec import structs
 
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.report.sections.finished_repro import NeighbourRow

@@ -16,7 +16,7 @@ from anonymizer.graph.repro import (
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.text import render_plain
-from collectors.captured import Property
+from collectors.protocol.repro_words import Property
 
 MODULE = """class Repro(nn.Module):
 

@@ -15,9 +15,9 @@ import pytest
 import anonymizer
 import collectors
 import templates
-from collectors.captured import Property
 from collectors.protocol.calls import LostAnswer
 from collectors.protocol.comparison import TensorRole
+from collectors.protocol.repro_words import Property
 from collectors.protocol.words import CallOutcome, KernelOutcome
 from reporter.bisect.narrowing import SearchedChange
 from reporter.check import issue_subject, results

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collectors.captured import Property
 from collectors.protocol.comparison import Comparison, MetadataDifference
+from collectors.protocol.repro_words import Property
 from reporter.recording.side_effects import drop_state, settle
 
 EFFECT: MetadataDifference = {

@@ -1,0 +1,54 @@
+"""Words of the messages that repros and issues are written with, too."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Text(str, Enum):
+    """A word that both sides know; everywhere it is written as its text, and equal to it."""
+
+    __str__ = str.__str__
+    __repr__ = str.__repr__  # what is quoted in a generated program has to be the plain text
+
+
+class Property(Text):
+    """What may differ beside the values of a tensor."""
+
+    DTYPE = "dtype"
+    SHAPE = "shape"
+    STRIDE = "stride"
+    DEVICE = "device"
+    REQUIRES_GRAD = "requires_grad"
+    IS_LEAF = "is_leaf"
+    #: Which tensor's memory it shares.
+    ALIAS = "alias"
+    #: The containers of the outputs, or their number.
+    STRUCTURE = "structure"
+    #: Of an output that is no tensor on one side at least.
+    TYPE = "type"
+    #: An output that is no tensor, or state that both runs wrote differently; what may excuse
+    #: values may excuse this.
+    PYTHON_VALUE = "python value"
+    #: A side effect on Python's state that only one of two runs has, or in another number of items,
+    #: or of another type.
+    SIDE_EFFECT = "side effect"
+
+
+class CandidateOutcome(Text):
+    """How one run of a candidate ended."""
+
+    #: It ran to its end.
+    PASSES = "passes"
+    #: It raised an exception, which may be that of its own assertion.
+    FAILS = "fails"
+    #: It says itself that it cannot judge here (exit code 125).
+    CANNOT_JUDGE = "cannot_judge"
+    #: The process ended.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: It failed in something else than what was to be compiled, so it says nothing.
+    BROKEN = "broken"
+    #: Nobody waited for its end.
+    CANCELLED = "cancelled"
