@@ -113,8 +113,8 @@ def _compare_values(assertion: ReproAssertion, compiled: str, exact: str) -> lis
 
 
 def _compare_exact() -> list[str]:
-    """Eager held against float64, with the limits of `collectors.call.operators.check`; of complex
-    numbers each part alone.
+    """Eager held against float64, with the limits of `collectors.call.operators.measurement`; of
+    complex numbers each part alone.
     """
     return [
         "try:",

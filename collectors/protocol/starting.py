@@ -109,7 +109,7 @@ class DerivativeError(TypedDict):
 
 
 class OperatorFacts(TypedDict):
-    """What a run that measures its operators found (`call.operators.check`)."""
+    """What a run that measures its operators found (`call.operators.measurement`)."""
 
     #: Beyond rounding; at most 8.
     wrong: List[OperatorError]

@@ -18,7 +18,6 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten
 
-from ..call.operators.check import OperatorCheck
 from ..call.operators.derivatives import (
     Derivative,
     is_in_forward_mode,
@@ -26,6 +25,7 @@ from ..call.operators.derivatives import (
     leave_transforms,
     widen,
 )
+from ..call.operators.measurement import OperatorMeasurement
 from ..call.probe import ZeroMemoryMode
 from ..protocol.starting import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
 from .watched_callable import WatchedCallable
@@ -54,7 +54,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self.wanted = wanted
         self.derivative = derivative
         #: What looks at every call, at its operators and at its derivatives.
-        self.check: Optional[OperatorCheck] = None
+        self.measurement: Optional[OperatorMeasurement] = None
         self.pid = os.getpid()
         #: A derivative that is to be watched, and its arguments.
         self.waiting: Optional[Tuple[WatchedCallable, Derivative, Any]] = None
@@ -77,8 +77,8 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         number = self.count
         self.count += 1
         self._call_waiting()
-        if self.check is not None:  # its time is that of the operators alone
-            self.check.started += self.check.derivatives.look(number, func, args, named)
+        if self.measurement is not None:  # its time is that of the operators alone
+            self.measurement.started += self.measurement.derivatives.look(number, func, args, named)
         if number == self.wanted:
             self.recorder.compiles += 1
             if self.derivative is not None:
@@ -94,7 +94,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
             self.raised, self.raised_in = number, self.differentiated
             self._note(number)
             raise
-        if self.check is None and self.wanted is None:
+        if self.measurement is None and self.wanted is None:
             self._mark(number, result)
         return result
 
@@ -139,10 +139,10 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
     mode = OperatorMode(recorder, spec["operators"], spec.get("operator"), spec.get("derivative"))
     _enter(mode)
     if "measured" in spec:
-        check = OperatorCheck(spec["measured"], lambda: mode.count - 1)
-        mode.check = check
-        _enter(check)
-        atexit.register(check.save)
+        measurement = OperatorMeasurement(spec["measured"], lambda: mode.count - 1)
+        mode.measurement = measurement
+        _enter(measurement)
+        atexit.register(measurement.save)
     if spec.get("zeroed"):
         _enter(ZeroMemoryMode())
 

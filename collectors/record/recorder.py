@@ -233,9 +233,9 @@ class Recorder(CallWatcher):
             if ended:
                 self.fork_servers.remove(pid)
 
-    def _tell_raised(self, number: int, error: BaseException, check: bool) -> None:
+    def _tell_raised(self, number: int, error: BaseException, is_compared: bool) -> None:
         described = failure.describe(error)
-        self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
+        self.ask({"event": "raised", "call": number, "failure": described, "checked": is_compared})
 
     def _tell_returned(self, watched_call: WatchedCall, result: Any) -> None:
         """Hands over what a checked call left behind, and waits for its gradients if the host wants

@@ -34,7 +34,9 @@ from . import source
 _Pair = Tuple[str, torch.Tensor, torch.Tensor]
 
 
-def check(call: rungs.RecordedCall, request: SourceEquivalenceRequest) -> EquivalenceAnswer:
+def prove_equivalence(
+    call: rungs.RecordedCall, request: SourceEquivalenceRequest
+) -> EquivalenceAnswer:
     """Compares the call with the program in `request`, whose `tensors` are as
     `anonymizer.source.paths` has them.
     """

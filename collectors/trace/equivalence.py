@@ -41,7 +41,7 @@ from .writer import TraceWriter
 _SEED = 1
 
 
-def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceAnswer:
+def prove_equivalence(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceAnswer:
     """Compares the call with the model in `request`."""
     changed = next(find_replaced(), None)
     if changed is not None:

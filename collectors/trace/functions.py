@@ -4,7 +4,7 @@ it was given.
 torch calls the forward with gradients off and asks the backward much later. Here the backward runs
 once, right after the forward, on made-up gradients and a stand-in for `ctx` that holds what the
 forward left there. A Function that cannot be followed is taken apart instead: its operations stand
-where it was called, and whether that is the same is for the equivalence check to say.
+where it was called, and whether that is the same is for the proof of equivalence to say.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ class Registry:
         self.why: List[str] = []
 
     def note(self, reason: str) -> None:
-        """Something that the trace cannot say faithfully; the equivalence check decides whether it
-        matters.
+        """Something that the trace cannot say faithfully; the proof of equivalence decides
+        whether it matters.
         """
         if reason not in self.why:
             self.why.append(reason)

@@ -2,7 +2,7 @@
 difference.
 
 What is decided rests on a run in which each operator was held against float64 on the same inputs
-(`collectors.call.operators.check`).
+(`collectors.call.operators.measurement`).
 """
 
 from __future__ import annotations

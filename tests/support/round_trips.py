@@ -108,7 +108,7 @@ def rewriting(
                 "way": way,
                 "file": folder + "/values.pt",
             }
-            found = equivalence.check(call, request)
+            found = equivalence.prove_equivalence(call, request)
         return {"text": text, "trace": document, "equivalence": found}
 
     return Rewriting(**in_a_fork(work))

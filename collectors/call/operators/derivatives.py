@@ -120,7 +120,7 @@ class _Call(NamedTuple):
     kinds: List[DerivativeKind]
 
 
-class DerivativeCheck:
+class DerivativeMeasurement:
     """Looks at the calls of a program whose assertion fails; `found` are those that are wrong."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from ...machine.processes import write_json
 from ...machine.public_names import shorten_name
 from ...protocol.starting import OperatorError, OperatorFacts
 from ..probe import EMPTY, EagerFactsMode
-from .derivatives import DerivativeCheck
+from .derivatives import DerivativeMeasurement
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the
 #: last place, as a share of the largest value, is beyond what rounding once explains.
@@ -45,7 +45,7 @@ _RANDOM_FUNCTIONS = frozenset(
 )
 
 
-class OperatorCheck(EagerFactsMode):
+class OperatorMeasurement(EagerFactsMode):
     """Notes what is found in the file `path`, as JSON; `number` is asked for the number of the
     function that the program has called.
     """
@@ -58,7 +58,7 @@ class OperatorCheck(EagerFactsMode):
         self.found: Dict[str, List[OperatorError]] = {"wrong": [], "ill": []}
         self.rounded = 0
         #: Told of each torch function that the program calls.
-        self.derivatives = DerivativeCheck()
+        self.derivatives = DerivativeMeasurement()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         wide = self._widen(func, args, kwargs or {})

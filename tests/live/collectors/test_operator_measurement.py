@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.call.operators.check import OperatorCheck
+from collectors.call.operators.measurement import OperatorMeasurement
 
 Program = Callable[[], Any]
 
@@ -53,12 +53,12 @@ RIGHT: dict[str, Program] = {
 }  # fmt: skip
 
 
-def checked(program: Program, tmp_path: Path) -> OperatorCheck:
+def checked(program: Program, tmp_path: Path) -> OperatorMeasurement:
     torch.manual_seed(0)
-    check = OperatorCheck(str(tmp_path / "facts.json"), lambda: 5)
-    with check:
+    measurement = OperatorMeasurement(str(tmp_path / "facts.json"), lambda: 5)
+    with measurement:
         program()
-    return check
+    return measurement
 
 
 @pytest.mark.parametrize("name", RIGHT)

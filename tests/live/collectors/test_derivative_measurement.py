@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-from collectors.call.operators.derivatives import DerivativeCheck
+from collectors.call.operators.derivatives import DerivativeMeasurement
 
 Program = Callable[[], Any]
 
@@ -23,13 +23,13 @@ class Looking(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.check = DerivativeCheck()
+        self.measurement = DerivativeMeasurement()
         self.calls = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = kwargs or {}
         if func.__name__ != "__get__":
-            self.check.look(self.calls, func, args, named)
+            self.measurement.look(self.calls, func, args, named)
             self.calls += 1
         return func(*args, **named)
 
@@ -60,7 +60,7 @@ def looked(program: Program) -> list[tuple[str, str]]:
     torch.manual_seed(0)
     with Looking() as mode:
         program()
-    return [(each["name"], each["kind"]) for each in mode.check.list_wrong()]
+    return [(each["name"], each["kind"]) for each in mode.measurement.list_wrong()]
 
 
 RIGHT: dict[str, Program] = {
