@@ -65,8 +65,8 @@ def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -
 
 
 def build_request(content: RewrittenProgram, file: str) -> SourceEquivalenceRequest:
-    """What `prove_equivalence` of `collectors.source.equivalence` wants to know of a rewritten source;
-    `file` is a path for its own use.
+    """What `prove_equivalence` of `collectors.source.equivalence` wants to know of a rewritten
+    source; `file` is a path for its own use.
     """
     body = content.build_body()
     inputs = ["def inputs():", *indent(body.inputs), ""]
