@@ -12,7 +12,7 @@ import time
 import traceback
 from typing import Dict, List, Sequence
 
-from ..protocol.evidence import EvidenceOptions, ToolFacts, ToolFinding
+from ..protocol.evidence import EvidenceOptions, ToolFacts, ToolNote
 
 
 class ToolUnavailableError(Exception):
@@ -57,7 +57,7 @@ class ToolSession:
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = list(tools)
         self._running: List[Tool] = []
-        self.found: Dict[str, ToolFinding] = {}
+        self.found: Dict[str, ToolNote] = {}
 
     def start(self) -> None:
         """Switches all tools on; one that cannot is left out and says why."""
@@ -65,7 +65,7 @@ class ToolSession:
             os.makedirs(tool.folder, exist_ok=True)
             self._run_step(tool, "start")
 
-    def stop(self) -> Dict[str, ToolFinding]:
+    def stop(self) -> Dict[str, ToolNote]:
         """Switches them off in reverse order; what they found, by name."""
         for tool in reversed(list(self._running)):
             self._run_step(tool, "stop")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, TypedDict, Union, final
 
-from .evidence import ToolFinding
+from .evidence import ToolNote
 from .failure import Failure
 from .graphs import NumberedGraph
 from .repro_words import CandidateOutcome
@@ -140,7 +140,7 @@ class CandidateEnding(_CandidateEnding, total=False):
     detail: str
     bisect: BisectCount
     #: What the debugging tools say, by their names.
-    found: Dict[str, ToolFinding]
+    found: Dict[str, ToolNote]
     #: What a program with wrong values has in it that torch leaves undefined, or to chance: casts,
     #: draws, writes.
     undefined: List[str]

@@ -98,7 +98,7 @@ class ExplainFacts(TypedDict):
 ToolFacts = Union[FunctionFacts, LogFacts, StructuredFacts, InductorFacts, PhaseFacts, ExplainFacts]
 
 
-class ToolFinding(TypedDict, total=False):
+class ToolNote(TypedDict, total=False):
     """What one tool found: `facts` or `skipped`, or neither where the process ended first."""
 
     #: Of switching it on and off.
@@ -111,6 +111,6 @@ class ToolFinding(TypedDict, total=False):
 class EvidenceAnswer(CallAnswer, total=False):
     """What the tools found, by name."""
 
-    found: Dict[str, ToolFinding]
+    found: Dict[str, ToolNote]
     #: Class of what the call raised.
     raised: Optional[str]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from collectors.protocol.evidence import ToolFinding
+from collectors.protocol.evidence import ToolNote
 from reporter.core.json_values import Json
 
 #: What is kept of all files together, in bytes; the trace of a large model runs to gigabytes.
@@ -52,7 +52,7 @@ class Excerpt:
     text: str
 
 
-def read_answer(found: Mapping[str, ToolFinding], folder: Path) -> tuple[CollectorResult, ...]:
+def read_answer(found: Mapping[str, ToolNote], folder: Path) -> tuple[CollectorResult, ...]:
     """The target's answer about its tools (see `collectors.debugtools.tool.ToolSession.stop`), with
     what lies in `folder`.
     """

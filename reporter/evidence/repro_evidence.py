@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from collectors.protocol.candidates import ANSWER_FILE, CandidateEnding, CandidateRequest
-from collectors.protocol.evidence import ExplainFacts, InductorFacts, PhaseFacts, ToolFinding
+from collectors.protocol.evidence import ExplainFacts, InductorFacts, PhaseFacts, ToolNote
 from reporter.core.kinds import CRASHES, CandidateOutcome, Kind, Layer, assert_never
 from reporter.evidence.generated_kernel import choose_kernel_excerpt, read_kernels
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
@@ -167,7 +167,7 @@ def collect_evidence(
     return ReproEvidence(collected, None, shown, seconds, trace=trace)
 
 
-def _read(folder: Path, missing: str, tools: Sequence[str]) -> Mapping[str, ToolFinding]:
+def _read(folder: Path, missing: str, tools: Sequence[str]) -> Mapping[str, ToolNote]:
     """The tools' results by name; where the process wrote none, `missing` says why."""
     try:
         answer: CandidateEnding = json.loads((folder / ANSWER_FILE).read_text(encoding="utf-8"))
