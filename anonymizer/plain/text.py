@@ -119,7 +119,7 @@ class _Writer:
             assertion, script.called.expression, listed
         )
         if not assertion.calls:
-            return self._add_inputs(lines, self._show(compiled))
+            return self._add_inputs(lines, self._write_comparison(compiled))
         if assertion.keeps_arguments:
             return [*lines, *self._call_again(compiled)]
         # each side has one for all its calls
@@ -128,7 +128,7 @@ class _Writer:
             self.script = replace(script, called=replace(script.called, expression="eager"))
         lines.append(f"compiled = {compiled}")
         rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.loop.rows]
-        inner = self._add_inputs([], self._show("compiled"))
+        inner = self._add_inputs([], self._write_comparison("compiled"))
         each = (
             f"{', '.join(script.loop.names)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
         )
@@ -225,7 +225,7 @@ class _Writer:
             and not any(re.search(rf"\b{name}\b", text) for name in made for text in made.values())
         )
 
-    def _show(self, compiled: str) -> list[str]:
+    def _write_comparison(self, compiled: str) -> list[str]:
         kind, form = self.assertion.kind, self.form
         eager = self._write_call(self.script.called.expression, PlainForm.APART in form)
         actual = self._write_call(compiled)
@@ -234,7 +234,7 @@ class _Writer:
             lines = [
                 f"out = {actual}",
                 self._write_close("out", eager),
-                f"{self._add('out')}.backward()",
+                f"{self._write_sum('out')}.backward()",
             ]
             return lines
         if kind in WRONG_VALUES and (
@@ -246,7 +246,7 @@ class _Writer:
         if kind == Kind.WRONG_METADATA:
             return self._compare_metadata(eager, actual)
         if PlainForm.OUTSIDE in form:
-            return [*self._put_inside([f"out = {actual}"]), f"{self._add('out')}.backward()"]
+            return [*self._put_inside([f"out = {actual}"]), f"{self._write_sum('out')}.backward()"]
         shown = [self._differentiate(actual)]
         if kind == Kind.ACCEPTS_INVALID:
             return [REFUSED, *indent(shown)]
@@ -257,9 +257,9 @@ class _Writer:
     def _differentiate(self, call: str) -> str:
         if self.assertion.backward == "none":
             return call
-        return f"{self._add(call)}.backward()"
+        return f"{self._write_sum(call)}.backward()"
 
-    def _add(self, call: str) -> str:
+    def _write_sum(self, call: str) -> str:
         """The outputs as one number."""
         if PlainForm.SEVERAL in self.form:
             return f"sum(out.sum() for out in {call} if out.requires_grad)"
@@ -345,28 +345,29 @@ class _Writer:
         of_model = f"{self.script.called.expression}.parameters()" if has_own else ""
         if PlainForm.OUTSIDE in form:
             more = ", allow_unused=True" if PlainForm.UNUSED in form else ""
-            asked = f"torch.autograd.grad({self._add('out')}, {self._list_leaves(of_model)}{more})"
+            given = f"{self._write_sum('out')}, {self._write_leaves(of_model)}{more}"
+            asked = f"torch.autograd.grad({given})"
             return [
                 *self._put_inside([f"outs = {eager}, {actual}"]),
                 f"expected, actual = ({asked} for out in outs)",
                 self._write_close("actual", "expected"),
             ]
         if PlainForm.IN_TURN in form or self.assertion.backward == "randn":
-            return self._compare_in_turn(compiled, self._list_leaves(of_model))
+            return self._compare_in_turn(compiled, self._write_leaves(of_model))
         if len(leaves) == 1 and not of_model:
             (leaf,) = leaves
             close = self._write_close(f"{leaf}.grad", "expected")
             lines = [
-                f"{self._add(eager)}.backward()",
+                f"{self._write_sum(eager)}.backward()",
                 f"expected, {leaf}.grad = {leaf}.grad, None",
-                f"{self._add(actual)}.backward()",
+                f"{self._write_sum(actual)}.backward()",
                 close,
             ]
             seed = self._write_own_seed()
             return [seed, *lines[:2], seed, *lines[2:]] if PlainForm.RESEED in form else lines
-        asked, more = self._list_leaves(of_model), self._materialize()
+        asked, more = self._write_leaves(of_model), self._write_materialize()
         grads = [
-            f"{name} = torch.autograd.grad({self._add(call)}, {asked}{more})"
+            f"{name} = torch.autograd.grad({self._write_sum(call)}, {asked}{more})"
             for name, call in (("expected", eager), ("actual", actual))
         ]
         if of_model:
@@ -381,11 +382,11 @@ class _Writer:
             return write_seed(second)
         return write_seed(third if PlainForm.SEED_2 in self.form else own)
 
-    def _materialize(self) -> str:
+    def _write_materialize(self) -> str:
         """What gives zeros for a gradient that there is none of."""
         return ", materialize_grads=True" if PlainForm.UNUSED in self.form else ""
 
-    def _list_leaves(self, of_model: str) -> str:
+    def _write_leaves(self, of_model: str) -> str:
         listed = ", ".join(self.script.leaves)
         if of_model:
             return f"[{listed}, *{of_model}]" if listed else f"list({of_model})"
@@ -393,12 +394,12 @@ class _Writer:
 
     def _compare_in_turn(self, compiled: str, leaves: str) -> list[str]:
         """Both sides in a loop, each with the same random gradients of its outputs."""
-        call, more = self._write_call("call"), self._materialize()
+        call, more = self._write_call("call"), self._write_materialize()
         lines = ["grads = []", f"for call in ({self.script.called.expression}, {compiled}):"]
         if PlainForm.RESEED in self.form:
             lines.append(f"    {self._write_own_seed()}")
         if self.assertion.backward != "randn":
-            lines.append(f"    out = {self._add(call)}")
+            lines.append(f"    out = {self._write_sum(call)}")
             lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
         elif PlainForm.SEVERAL in self.form:
             lines += [

@@ -50,7 +50,7 @@ def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody
     chosen = tuple(indices)
     creations: tuple[_Plain, ...] = (
         _replace_by_ones,
-        _count,
+        _number_elements,
         _replace_by_whole_twos,
         _fill_limit,
         _fill,
@@ -190,7 +190,7 @@ def _replace_by_ones(call: ast.Call, _: ast.expr) -> ast.expr | None:
     return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], kept)
 
 
-def _count(call: ast.Call, _: ast.expr) -> ast.expr | None:
+def _number_elements(call: ast.Call, _: ast.expr) -> ast.expr | None:
     """0, 1, 2, … in the shape of the tensor, and parts of one where values lie below it."""
     sizes = _read_shape(call)
     if not sizes:

@@ -44,7 +44,7 @@ def main() -> None:
     recorder = _make_recorder(spec)
     hooks.install(recorder)
     if "operators" in spec and "child" not in spec:
-        hooks.count_operators(recorder, spec)
+        hooks.install_operator_count(recorder, spec)
     elif "descriptor" not in spec:
         children = importlib.import_module(PACKAGE + ".record.children")
         children.number_children(os.path.abspath(sys.argv[1]), spec, recorder)

@@ -308,7 +308,7 @@ def _begin_fork(
 
 def _watch_operators(spec: RecorderSpec, number: int, recorder: CallWatcher) -> None:
     if "operators" in spec and spec.get("child") == number:
-        hooks.count_operators(recorder, spec)
+        hooks.install_operator_count(recorder, spec)
 
 
 def _make_recorder(spec: RecorderSpec, number: int) -> CallWatcher:

@@ -72,8 +72,8 @@ def install(recorder: Any) -> None:
         call_when_imported(name, functools.partial(_call_reversed, patch, recorder))
 
 
-def count_operators(recorder: Any, spec: RecorderSpec) -> None:
-    """Arranges for the calls of torch's own functions to be counted, and looked at as `spec` says,
+def install_operator_count(recorder: Any, spec: RecorderSpec) -> None:
+    """Has the calls of torch's own functions counted, and looked at as `spec` says,
     once torch is imported.
     """
 

@@ -209,7 +209,7 @@ def _translate_cell_magic(cell: NotebookCell, line: str) -> str:
     name = line[2:].partition(" ")[0]
     if name == "capture":
         return ""
-    raise _needs_ipython(cell, 1, "%%" + name)
+    raise _build_ipython_error(cell, 1, "%%" + name)
 
 
 def _translate_line_magic(cell: NotebookCell, line: str, number: int) -> Optional[str]:
@@ -218,7 +218,7 @@ def _translate_line_magic(cell: NotebookCell, line: str, number: int) -> Optiona
     if word.startswith("?") or word.endswith("?"):
         return _indent(line) + "pass"
     if word.startswith("!") or re.match(r"[\w.,\s]+=\s*[!%]", word):
-        raise _needs_ipython(cell, number, word)
+        raise _build_ipython_error(cell, number, word)
     if not word.startswith("%"):
         return None
     name, _, rest = word[1:].partition(" ")
@@ -232,10 +232,10 @@ def _translate_line_magic(cell: NotebookCell, line: str, number: int) -> Optiona
         return "{}import os; os.environ[{!r}] = {!r}".format(_indent(line), variable, value.strip())
     if name == "cd" and rest.strip() and not re.search("[${}]", rest):
         return "{}import os; os.chdir(os.path.expanduser({!r}))".format(_indent(line), rest.strip())
-    raise _needs_ipython(cell, number, "%" + name)
+    raise _build_ipython_error(cell, number, "%" + name)
 
 
-def _needs_ipython(cell: NotebookCell, number: int, what: str) -> NotebookError:
+def _build_ipython_error(cell: NotebookCell, number: int, what: str) -> NotebookError:
     shown = what if len(what) <= 40 else what[:37] + "..."
     return NotebookError(
         "cell {}, line {}: `{}` needs IPython, which {} does not have".format(

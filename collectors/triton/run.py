@@ -56,7 +56,7 @@ def _run_script(spec: KernelSpec) -> ScriptEnding:
     return {"exit": 0}
 
 
-def _list_versions() -> KernelsAnswer:
+def _read_version() -> KernelsAnswer:
     import triton
 
     return {"triton": triton.__version__}
@@ -69,7 +69,7 @@ def _interpret(spec: KernelSpec) -> KernelsAnswer:
     except (ImportError, AttributeError) as error:
         return {"skipped": "this Triton has no interpreter ({})".format(error)}
     ending = _run_script(spec)
-    return {**_list_versions(), "ending": ending, "launches": seen.rows}
+    return {**_read_version(), "ending": ending, "launches": seen.rows}
 
 
 def _compile(spec: KernelSpec) -> KernelsAnswer:
@@ -96,7 +96,7 @@ def _compile(spec: KernelSpec) -> KernelsAnswer:
         {**row, "targets": answers} for row, answers in zip(seen.rows, compiled)
     ]
     return {
-        **_list_versions(),
+        **_read_version(),
         "ending": ending,
         "launches": rows,
         "unsupported": unsupported,
@@ -118,7 +118,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     ending = _run_script(spec)
     if not seen.rows:
-        return {**_list_versions(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
+        return {**_read_version(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
     unsupported = targets.find_unusable_targets(spec["folder"])
     wanted = [name for name in targets.TARGETS if name not in unsupported]
     rows: List[KernelLaunch] = []
@@ -139,7 +139,7 @@ def _generate(spec: KernelSpec) -> KernelsAnswer:
                 for name in wanted
             ]
         rows.append({**row, "targets": answers})
-    return {**_list_versions(), "ending": ending, "launches": rows, "unsupported": unsupported}
+    return {**_read_version(), "ending": ending, "launches": rows, "unsupported": unsupported}
 
 
 def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
@@ -154,7 +154,7 @@ def _interpret_generated(spec: KernelSpec) -> KernelsAnswer:
         )
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
-    return {**_list_versions(), **interpreted_run.judge_ending(found, _run_script(spec))}
+    return {**_read_version(), **interpreted_run.judge_ending(found, _run_script(spec))}
 
 
 def collect_vocabulary() -> List[str]:
