@@ -25,12 +25,15 @@ from reporter.core.signature import is_same_failure
 from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
 from tests.support.places import DATA, ROOT
+from tests.support.schemas import validate
 
 SCRIPTS = DATA / "scripts"
 #: `-m reporter` would run whatever checkout is installed, which need not be this one.
 _START = (
     f"import sys; sys.path.insert(0, {str(ROOT)!r}); from reporter.__main__ import main; main()"
 )
+#: What a command prints as JSON, by the name of its schema.
+_PRINTED = {"create": "report", "check": "check"}
 #: Names everybody's script may share with a repro.
 COMMON = {"main", "forward", "repro", "inputs", "model", "run", "step", "compile", "expected"}
 
@@ -62,11 +65,11 @@ class Created:
 def bugreport(
     *arguments: str | Path, cwd: Path, timeout: float = 900
 ) -> subprocess.CompletedProcess[str]:
-    """The tool as a command, with its stdin closed. No user has the name of a test in a variable,
-    whose words count as private.
+    """The tool as a command, with its stdin closed; a document that it prints is validated. No user
+    has the name of a test in a variable, whose words count as private.
     """
     command = [sys.executable, "-c", _START, *map(str, arguments)]
-    return subprocess.run(
+    done = subprocess.run(
         command,
         cwd=cwd,
         env={name: text for name, text in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
@@ -75,6 +78,11 @@ def bugreport(
         timeout=timeout,
         stdin=subprocess.DEVNULL,
     )
+    if "--json" in arguments and arguments[0] in _PRINTED and done.stdout:
+        document = json.loads(done.stdout)
+        if "error" not in document:
+            validate(document, _PRINTED[str(arguments[0])])
+    return done
 
 
 def command(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -118,6 +126,8 @@ def create(
         cwd=tmp_path,
     )
     document = json.loads(done.stdout)
+    if (folder / "report.json").exists():
+        validate(json.loads((folder / "report.json").read_text()), "report")
     return Created(done.returncode, document, done.stderr, folder)
 
 

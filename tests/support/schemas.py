@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 
+import jsonschema
 import msgspec
+from jsonschema.protocols import Validator
 
 from reporter.report.sections.base import Section
 from reporter.report.sections.check_document import CheckDocument
@@ -30,14 +33,23 @@ def shipped_schema(name: str) -> str:
 
 
 def validate(document: object, name: str) -> None:
-    """Holds a document against its types; `name` is one of `DOCUMENTS`.
+    """Holds a document against its types and its published schema; `name` is one of `DOCUMENTS`.
 
     Raises:
         ValueError: it has other values, or keys that no reader knows of.
+        jsonschema.ValidationError: it is not what the schema says.
     """
     kind = DOCUMENTS[name]
     known = msgspec.convert(document, kind, strict=False)
     _same_keys(document, msgspec.to_builtins(known), name)
+    build_validator(name).validate(document)
+
+
+@functools.cache
+def build_validator(name: str) -> Validator:
+    """What holds documents against the schema that is shipped with the package."""
+    published = json.loads(shipped_schema(name))
+    return jsonschema.validators.validator_for(published)(published)
 
 
 def _same_keys(written: object, known: object, location: str) -> None:
