@@ -23,7 +23,11 @@ _WIDTH = 76
 def read_inputs(
     body: ReproBody, parameters: Sequence[str], constants: dict[str, float]
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """The statements of `inputs()`, and the arguments that it returns, by name."""
+    """The statements of `inputs()`, and the arguments that it returns, by name.
+
+    Raises:
+        ValueError: it does not end in one tuple, or nobody knows of how many values.
+    """
     sizes = {name: ast.Constant(size) for name, size in constants.items()}
     *statements, last = NameSubstitution(sizes).visit(body.parse_inputs()).body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
@@ -47,6 +51,7 @@ def read_inputs(
 
 
 def choose_names(count: int, parameters: Sequence[str]) -> list[str]:
+    """Names for so many arguments: the parameters' where they are enough, else short ones."""
     if len(parameters) >= count and len(set(parameters)) == len(parameters):
         return list(parameters[:count])
     return list(SHORT[:count]) if count <= len(SHORT) else [f"x{index}" for index in range(count)]

@@ -31,6 +31,11 @@ class InductorFolder(Tool):
     name = "inductor"
 
     def start(self) -> None:
+        """Has inductor write its debug folder here, and compile anew.
+
+        Raises:
+            ToolUnavailableError: this release has none.
+        """
         import torch._dynamo.config as dynamo
         import torch._inductor.config as inductor
 
@@ -51,6 +56,11 @@ class InductorFolder(Tool):
             functorch.enable_autograd_cache = False
 
     def stop(self) -> InductorFacts:
+        """Where the folders of the graphs are.
+
+        Raises:
+            ToolUnavailableError: inductor compiled nothing.
+        """
         graphs = find_graphs(self.folder)
         if not graphs:
             raise ToolUnavailableError("inductor compiled nothing")

@@ -50,6 +50,11 @@ class Logs(Tool):
     name = "logs"
 
     def start(self) -> None:
+        """Has torch write the logs and the artifacts that it knows into one file.
+
+        Raises:
+            ToolUnavailableError: this release has no logs to switch on.
+        """
         try:
             from torch._logging import _internal
         except ImportError:
@@ -78,6 +83,11 @@ class Logs(Tool):
         config.log_file_name = self.build_path("all.log")
 
     def stop(self) -> LogFacts:
+        """Divides the file by artifact, and counts the lines.
+
+        Raises:
+            ToolUnavailableError: nothing was logged.
+        """
         for handler in [
             h
             for name in ("torch", "torch._dynamo", "torch._inductor")

@@ -19,11 +19,17 @@ class OneFunction(Tool):
     name = "one_function"
 
     def start(self) -> None:
+        """Has Dynamo compile the function that the options name, and no other.
+
+        Raises:
+            ToolUnavailableError: they name none.
+        """
         name = self.options.get("function")
         if not name:
             raise ToolUnavailableError("no function was named")
         os.environ["TORCHDYNAMO_DEBUG_FUNCTION"] = str(name)
 
     def stop(self) -> FunctionFacts:
+        """Lets Dynamo compile everything again."""
         os.environ.pop("TORCHDYNAMO_DEBUG_FUNCTION", None)
         return {"function": self.options["function"]}

@@ -44,6 +44,11 @@ class Phases(Tool):
     name = "phases"
 
     def stop(self) -> PhaseFacts:
+        """What compiling took so far, which torch notes by itself.
+
+        Raises:
+            ToolUnavailableError: nothing was compiled.
+        """
         import torch._dynamo.utils as utils
 
         times = getattr(utils, "compilation_time_metrics", None) or getattr(

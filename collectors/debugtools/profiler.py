@@ -21,6 +21,7 @@ class Profiler(Tool):
     name = "explain"
 
     def start(self) -> None:
+        """Watches what Dynamo compiles from here on, and counts the operations of its graphs."""
         self._sizes: List[int] = []
         self._observer = Observer().install()
         self._count_operations()
@@ -38,6 +39,7 @@ class Profiler(Tool):
         output_graph.OutputGraph.call_user_compiler = count_and_call
 
     def stop(self) -> ExplainFacts:
+        """The graphs, where tracing stopped, and why a function was compiled again."""
         again = [made for made in self._observer.compiles if made.reasons and not made.limited]
         return {
             "graphs": len(self._observer.graphs),

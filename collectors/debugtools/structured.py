@@ -22,6 +22,11 @@ class StructuredTrace(Tool):
     name = "trace"
 
     def start(self) -> None:
+        """Has torch write its structured trace into the folder.
+
+        Raises:
+            ToolUnavailableError: this release has none.
+        """
         try:
             from torch._logging import _internal
 
@@ -37,6 +42,11 @@ class StructuredTrace(Tool):
         _internal.trace_log.addHandler(handler)
 
     def stop(self) -> StructuredFacts:
+        """How many entries of each kind were written.
+
+        Raises:
+            ToolUnavailableError: nothing was traced.
+        """
         from torch._logging import _internal
 
         _internal.LOG_TRACE_HANDLER.flush()

@@ -101,6 +101,11 @@ class PrefixCut:
             self.error = error
 
         def reach(*inputs: Any) -> Any:
+            """Ends the call where the graph would run.
+
+            Raises:
+                PositionReachedError: always, with the inputs of the graph.
+            """
             raise PositionReachedError(inputs)
 
         return reach

@@ -83,6 +83,7 @@ class Worker:
         return 0
 
     def send(self, message: WorkerMessage) -> None:
+        """Writes a message as one line, however many writes the pipe wants."""
         data = json.dumps(message).encode() + b"\n"
         while data:
             data = data[os.write(self.options.answers, data) :]
