@@ -186,7 +186,7 @@ class Exports:
             exported = self._programs.get(program)
             if exported is None or _is_called_by_torch():
                 return made
-            exported = _note_shared_parameters(exported, made)
+            exported = note_shared_parameters(exported, made)
             return self._watch_calls(made, _note_own_buffers(exported, made))
 
         return module
@@ -382,7 +382,7 @@ def _note_own_buffers(exported: ExportedModule, made: Any) -> ExportedModule:
     return exported if is_shared else exported.with_own_buffers()
 
 
-def _note_shared_parameters(exported: ExportedModule, made: Any) -> ExportedModule:
+def note_shared_parameters(exported: ExportedModule, made: Any) -> ExportedModule:
     """The same where the module that was made of a program has the original's own parameters
     (`torch/export/_unlift.py`), so that gradients of both can be compared.
     """

@@ -29,11 +29,12 @@ def end_at_compiler() -> None:
 
 
 def _hear(event: str, arguments: Any) -> None:
-    if event == "subprocess.Popen" and _compiles(arguments[1]):
+    if event == "subprocess.Popen" and starts_compile(arguments[1]):
         raise CompilerReachedError
 
 
-def _compiles(command: Any) -> bool:
+def starts_compile(command: Any) -> bool:
+    """Whether a command, a text or a list of words, has a C++ compiler compile a file."""
     words = command.split() if isinstance(command, str) else [str(word) for word in command]
     return (
         bool(words)

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
 from hypothesis import strategies as st
 
 from collectors.record import notebook
@@ -19,7 +20,7 @@ from reporter.check import shards
 from reporter.check.subject import read_subject
 from reporter.core import setting_sources
 from reporter.core.errors import BugreportError
-from reporter.environments.index import _parse_wheel
+from reporter.environments.index import list_wheel_pythons
 from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, WatchOptions
 from reporter.report.reading import read_report
@@ -120,7 +121,7 @@ def check_file(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "check.json"
         path.write_bytes(data)
-        shards._read(path)
+        shards.merge([path])
 
 
 def notebook_file(data: bytes) -> None:
@@ -133,10 +134,11 @@ def notebook_file(data: bytes) -> None:
 
 def settings_file(data: bytes) -> None:
     """A file of settings."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
         path = Path(name) / "config.toml"
         path.write_bytes(data)
-        setting_sources._read_file_source(path, ())
+        patched.setattr(setting_sources, "find_user_file", lambda: path)
+        setting_sources.resolve({}, None, (), Path(name))
 
 
 def sandbox_answer(document: object) -> None:
@@ -155,7 +157,7 @@ def tracker_answers(document: object) -> None:
 
 def wheel_name(name: str) -> None:
     """The name of a file on an index."""
-    _parse_wheel(name)
+    list_wheel_pythons(name)
 
 
 def _dumped(document: object) -> bytes:
@@ -203,5 +205,5 @@ def targets() -> Mapping[str, Target]:
         "settings": (settings_file, toml, (BugreportError,)),
         "sandbox answer": (sandbox_answer, documents("answer.json"), ()),
         "tracker": (tracker_answers, documents("tracker.json"), (BugreportError,)),
-        "index": (wheel_name, names, ()),
+        "index": (wheel_name, names, (BugreportError,)),
     }

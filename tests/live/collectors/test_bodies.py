@@ -15,8 +15,7 @@ from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.values import make_recipe_chooser
 from collectors.dynamo import capture
-from collectors.machine.public_names import collect_public_names
-from tests.support.round_trips import in_a_fork
+from tests.support.round_trips import call_of, in_a_fork
 
 
 def branches(x: Any) -> Any:
@@ -52,14 +51,8 @@ def graphs(program: Callable[[Any], Any]) -> list[tuple[list[str], list[tuple[in
     """Targets and input shapes of each graph of a program, the innermost first."""
 
     def work() -> Any:
-        backend = capture._PassThrough()
-        torch.compile(program, backend=backend)(torch.ones(4, 3))
-        names = collect_public_names()
-        (watched,) = backend.watching
-        return [
-            *capture._build_nested_graphs(watched.bodies, names),
-            capture._translate(backend, 0, names, {}, set()),
-        ]
+        call = call_of((program, (torch.ones(4, 3),)))
+        return capture.capture(call, {"id": 0, "op": "capture", "allow": []})["graphs"]
 
     found = []
     for graph in in_a_fork(work):

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from collectors.call import outputs, rungs
-from collectors.record.exports import ExportedModule, _note_shared_parameters
+from collectors.record.exports import ExportedModule, note_shared_parameters
 
 
 class FrozenTarget(nn.Module):
@@ -27,7 +27,7 @@ class FrozenTarget(nn.Module):
 
 def noted(model: nn.Module, x: torch.Tensor, made: Any) -> ExportedModule:
     options = {"compiler": "export", "steps": ["decompose"]}
-    return _note_shared_parameters(ExportedModule(model, (x,), {}, options), made)
+    return note_shared_parameters(ExportedModule(model, (x,), {}, options), made)
 
 
 def compute_gradients(exported: ExportedModule, how: str, folder: Path) -> dict[str, Any]:

@@ -22,4 +22,4 @@ from collectors.worker import early_end
     ],
 )
 def test_a_compile_is_told_from_a_question_to_the_compiler(command: Any, compiles: bool) -> None:
-    assert early_end._compiles(command) is compiles
+    assert early_end.starts_compile(command) is compiles

@@ -8,7 +8,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,19 +106,26 @@ def test_an_older_store_grows_and_keeps_what_it_knows(tmp_path: Path) -> None:
             assert (row["outcome"], row["hits"], row["build"], row["issue"]) == ("fixed", 0, "", "")
 
 
-class Busy:
-    """A connection whose file others have for a while."""
+def change_connections(
+    monkeypatch: pytest.MonkeyPatch,
+    execute: Callable[[sqlite3.Connection, str], sqlite3.Cursor | None],
+) -> None:
+    """Statements of connections that are opened from now on go to `execute` first; what it leaves
+    to SQLite is None.
+    """
 
-    def __init__(self, *errors: str) -> None:
-        self.errors = list(errors)
+    class Changed(sqlite3.Connection):
+        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+            return execute(self, statement) or super().execute(statement, *values)
 
-    def execute(self, statement: str) -> None:
-        if self.errors:
-            raise sqlite3.OperationalError(self.errors.pop(0))
+    true = sqlite3.connect
+    monkeypatch.setattr(
+        database.sqlite3, "connect", lambda *given, **named: true(*given, factory=Changed, **named)
+    )
 
 
 def test_a_store_that_is_locked_for_a_moment_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
 
@@ -125,28 +134,40 @@ def test_a_store_that_is_locked_for_a_moment_is_waited_for(
 
     monkeypatch.setattr(database.time, "sleep", sleep)
     monkeypatch.setattr(database.time, "monotonic", lambda: now[0])
-    busy = Busy("database is locked", "database is locked")
-    database._write_ahead(busy)  # type: ignore[arg-type]
-    assert busy.errors == [] and now == [pytest.approx(100.04)]
-    with pytest.raises(sqlite3.OperationalError, match="locked"):
-        database._write_ahead(Busy(*["database is locked"] * 5000))  # type: ignore[arg-type]
+    errors = ["database is locked", "database is locked"]
+
+    def execute(connection: sqlite3.Connection, statement: str) -> None:
+        if errors and statement == "PRAGMA journal_mode = WAL":
+            raise sqlite3.OperationalError(errors.pop(0))
+
+    change_connections(monkeypatch, execute)
+    with open_store(tmp_path / "s") as store:
+        assert errors == [] and now == [pytest.approx(100.04)]
+        assert store.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    errors += ["database is locked"] * 5000
+    with pytest.raises(UsageError, match="locked"), open_store(tmp_path / "s"):
+        pass
     assert now[0] == pytest.approx(130.06, abs=0.05)
-    with pytest.raises(sqlite3.OperationalError, match="disk"):
-        database._write_ahead(Busy("disk I/O error"))  # type: ignore[arg-type]
+    errors[:] = ["disk I/O error"]
+    with pytest.raises(UsageError, match="disk"), open_store(tmp_path / "s"):
+        pass
 
 
 def test_a_store_that_another_process_has_just_brought_up_to_date_is_left_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look without the lock and the look with it, the other one was quicker."""
-    with open_store(tmp_path / "s"):
-        pass
-    true, looks = database._read_version, []
+    looks: list[str] = []
 
-    def version(connection: sqlite3.Connection) -> int:
-        looks.append(true(connection))
-        return 0 if len(looks) == 1 else looks[-1]
+    def execute(connection: sqlite3.Connection, statement: str) -> sqlite3.Cursor | None:
+        if statement != "PRAGMA user_version":
+            return None
+        looks.append(statement)
+        return connection.cursor().execute("SELECT 0") if len(looks) == 1 else None
 
-    monkeypatch.setattr(database, "_read_version", version)
     with open_store(tmp_path / "s") as store:
-        assert len(looks) == 2 and true(store) == looks[0]
+        newest = store.execute("PRAGMA user_version").fetchone()[0]
+    change_connections(monkeypatch, execute)
+    with open_store(tmp_path / "s") as store:
+        assert len(looks) == 2
+        assert store.execute("PRAGMA user_version").fetchone()[0] == newest > 0
