@@ -48,11 +48,11 @@ class NameMapping:
 
         What could be several private names stays as it is.
         """
-        reader = _Reader(self)
+        reader = _LineRestorer(self)
         return "".join(reader.restore_line(line) for line in text.splitlines(keepends=True))
 
 
-class _Reader:
+class _LineRestorer:
     """Reads a text line by line, so that it knows the class that a line is in."""
 
     def __init__(self, mapping: NameMapping) -> None:

@@ -119,11 +119,11 @@ def _take_callee(
         else:
             made.append(each)
     rename = NameSubstitution(names_of_call)
-    exchange = _Exchange(calls[0])
+    exchange = _CallExchange(calls[0])
     return callee, [rename.visit(exchange.visit(each)) for each in made]
 
 
-class _Exchange(ast.NodeTransformer):
+class _CallExchange(ast.NodeTransformer):
     """Puts `_CALL` in the place of a call that compiles."""
 
     def __init__(self, made: ast.Call) -> None:

@@ -67,12 +67,12 @@ def _find_early_reads(definitions: ast.Module) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(definitions):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            reader = _Reader(node)
+            reader = _ScopeReader(node)
             found |= reader.early
     return found
 
 
-class _Reader(ast.NodeVisitor):
+class _ScopeReader(ast.NodeVisitor):
     """Reads a function's own scope in the order in which it runs; what a loop binds is bound in all
     of the loop.
     """

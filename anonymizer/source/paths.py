@@ -35,7 +35,7 @@ def find_tensor_paths(
         often as there are copies.
     """
     context = values.context
-    walk = _Walk(context, values)
+    walk = _TensorWalk(context, values)
     found = list(walk.find_tensors(*entry)) if entry is not None else []
     for name, ref in context.definitions.roots.items():
         found += walk.find_tensors(name, ref)
@@ -69,7 +69,7 @@ def _list_defaults(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
             yield f"{path}.__defaults__[{index}]", ref
 
 
-class _Walk:
+class _TensorWalk:
     """Goes down from a value to the tensors in it, the way in which `ValueWriter` builds it."""
 
     def __init__(self, context: ProgramContext, values: ValueWriter) -> None:

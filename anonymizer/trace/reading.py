@@ -66,7 +66,7 @@ def read_program(data: TraceJson, recipe: ChooseRecipe) -> TracedProgram:
     modules = {item["id"]: _read_module(item) for item in data["modules"]}
     outputs = tuple(value["ref"] for value in data["outputs"])
     metas = _read_metas(data["root"])
-    root = _Reader(modules, metas).call(ROOT, data["root"], data["state"])
+    root = _TreeReader(modules, metas).call(ROOT, data["root"], data["state"])
     root = unpack(root, metas, find_readers(root, outputs))
     root = splice(prune(root, set(outputs)))
     root = connect(root, outputs)
@@ -94,7 +94,7 @@ def _read_metas(items: list[TracedItem]) -> dict[str, Any]:
     return found
 
 
-class _Reader:
+class _TreeReader:
     """Turns the JSON tree into steps and calls."""
 
     def __init__(self, modules: Mapping[int, Module], metas: Mapping[str, Any]) -> None:

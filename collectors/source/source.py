@@ -64,7 +64,7 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     given = call.conditions.options.get("backend")
     backend = given if callable(given) else None
     if isinstance(call.function, Derivative):  # what it calls is torch's, and the assertion is ours
-        gathered = _gather(_Gatherer(), _NOTHING, (), {}, None)
+        gathered = _gather(_ObjectGatherer(), _NOTHING, (), {}, None)
     else:
         gathered = gather(call.function, call.args, call.kwargs, backend, call.before.history)
     return {"outcome": CallOutcome.OK, "gathered": gathered}
@@ -80,8 +80,8 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = 
     attempts: List[Any] = [(fn, args, kwargs, backend, history), (_NOTHING, (), {}, backend)]
     for attempt in attempts:
         with contextlib.suppress(ProgramTooLargeError):
-            return _gather(_Gatherer(), *attempt)
-    return _gather(_Gatherer(), _NOTHING, (), {}, None)
+            return _gather(_ObjectGatherer(), *attempt)
+    return _gather(_ObjectGatherer(), _NOTHING, (), {}, None)
 
 
 def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
@@ -90,13 +90,13 @@ def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict
     Raises:
         ProgramTooLargeError: the call reaches more than can be gathered.
     """
-    work = _Gatherer()
+    work = _ObjectGatherer()
     _gather(work, fn, args, kwargs, backend)
     return {work.records.known[id(value)]: value for value in work.records.alive}
 
 
 def _gather(
-    work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any, history: Any = ()
+    work: _ObjectGatherer, fn: Any, args: Any, kwargs: Any, backend: Any, history: Any = ()
 ) -> GatheredJson:
     if fn is _NOTHING:
         entry = work.records.note_opaque(
@@ -140,7 +140,7 @@ def _is_plain(value: Any, known: List[Any]) -> bool:
     return kinds.build_constant(value) is not None
 
 
-class _Gatherer:
+class _ObjectGatherer:
     """Walks live objects from an entry."""
 
     def __init__(self) -> None:

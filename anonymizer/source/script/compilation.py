@@ -166,7 +166,7 @@ def _put_before(step: ast.stmt, statement: ast.stmt, call: ast.Call, made: ast.s
     """A loop, or the like, in which the call is made before the statement that it is in, and the
     statement reads its value; those that assert something of it or print it go.
     """
-    _Exchange(call, ast.copy_location(ast.Name(RESULT, ast.Load()), call)).visit(statement)
+    _NodeExchange(call, ast.copy_location(ast.Name(RESULT, ast.Load()), call)).visit(statement)
     is_read = not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Name)
     for statements in list_bodies(step):
         if statement in statements:
@@ -185,7 +185,7 @@ def _is_assertion(statement: ast.stmt) -> bool:
     )
 
 
-class _Exchange(ast.NodeTransformer):
+class _NodeExchange(ast.NodeTransformer):
     """One node in the place of another."""
 
     def __init__(self, old: ast.AST, new: ast.AST) -> None:

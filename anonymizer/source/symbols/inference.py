@@ -59,10 +59,10 @@ def _infer_method(name: str, receiver: Type) -> Type | None:
 
 def infer(symbols: SymbolTable) -> Types:
     """The types of a whole program."""
-    return Types(symbols, lambda types, key: _Walk(types, key).run())
+    return Types(symbols, lambda types, key: _TypeWalk(types, key).run())
 
 
-class _Walk(ast.NodeVisitor):
+class _TypeWalk(ast.NodeVisitor):
     """One pass over one function: binds names, notes receivers and callees."""
 
     def __init__(self, types: Types, key: str) -> None:
