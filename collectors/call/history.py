@@ -78,7 +78,7 @@ def _map(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
     return value
 
 
-def materialise(value: Any) -> Any:
+def materialize(value: Any) -> Any:
     """The inverse of `forget`, with zeros for integers (always a valid index) and a ramp for
     floats.
     """

@@ -140,7 +140,7 @@ def replay_history(call: RecordedCall, function: Any) -> None:
     """
     for args, kwargs in call.before.history:
         with contextlib.suppress(Exception):  # the program's code; the last call counts
-            args, kwargs = history.materialise((args, kwargs))
+            args, kwargs = history.materialize((args, kwargs))
             function(*args, **kwargs)
 
 

@@ -198,7 +198,7 @@ class Observer:
 def list_call_arguments(call: rungs.RecordedCall) -> List[Tuple[Any, Any]]:
     """The arguments of each earlier call of the history, made up, and of the call itself, last."""
     earlier = [
-        (history.materialise(args), history.materialise(kwargs))
+        (history.materialize(args), history.materialize(kwargs))
         for args, kwargs in call.before.history
     ]
     return [*earlier, (call.args, call.kwargs)]

@@ -320,5 +320,5 @@ class Tracer:
 
 def _read_shapes(args: Any, kwargs: Any) -> List[List[int]]:
     """The shapes of the tensors of an earlier call, in the order of the arguments."""
-    leaves = outputs.flatten([list(history.materialise(args)), dict(history.materialise(kwargs))])
+    leaves = outputs.flatten([list(history.materialize(args)), dict(history.materialize(kwargs))])
     return [list(leaf.shape) for _, leaf in leaves if isinstance(leaf, torch.Tensor)]

@@ -46,7 +46,7 @@ class Launches:
         """Remembers one launch; counts those that repeat an earlier one."""
         function = kernel.fn
         bound = _bind(function, args, kwargs)
-        signature, constexprs, aligned = _specialise(function, bound)
+        signature, constexprs, aligned = _specialize(function, bound)
         row: KernelLaunch = {
             "kernel": function.__name__,
             "file": inspect.getsourcefile(function) or "",
@@ -93,7 +93,7 @@ def is_constexpr(function: Any, name: str) -> bool:
     return "constexpr" in str(text)
 
 
-def _specialise(
+def _specialize(
     function: Any, bound: Dict[str, Any]
 ) -> Tuple[Dict[str, str], Dict[str, KernelConstant], List[str]]:
     """`signature` (name -> `*fp32`, `i32`), `constexprs`, and the names of what is a multiple of
