@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import torch
 
-from collectors.call.operators.check import OperatorCheck
+from collectors.call.operators.measurement import OperatorMeasurement
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
@@ -56,10 +56,10 @@ def main() -> None:
             for dtype in DTYPES:
                 for args, named in list_calls(operator, dtype, options.most):
                     torch.manual_seed(0)
-                    check = OperatorCheck(f"{folder}/facts.json", lambda: 0)
-                    with contextlib.suppress(Exception), torch.no_grad(), check:
+                    measurement = OperatorMeasurement(f"{folder}/facts.json", lambda: 0)
+                    with contextlib.suppress(Exception), torch.no_grad(), measurement:
                         operator(*args, **named)
-                    facts = check.facts()
+                    facts = measurement.collect_facts()
                     calls, rounded = calls + 1, rounded + facts["rounded"]
                     ill += bool(facts["ill"])
                     name = f"{operator.name}, {str(dtype).removeprefix('torch.')}"
