@@ -4,6 +4,8 @@ compared with it, and its fingerprint.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from reporter.core.kinds import Kind, Layer
@@ -60,10 +62,12 @@ class FailureSection(Section, frozen=True, kw_only=True):
     frames: tuple[str, ...] = ()
     property: str | None = None
     signal: str | None = None
-    error_ratio: float | None = None
+    #: A text where JSON has no number for it.
+    error_ratio: float | Literal["inf", "nan"] | None = None
     undefined: tuple[str, ...] = ()
     version: int = 1
 
     def to_signature(self) -> Signature:
         """The failure with what compares it to others."""
-        return Signature(**msgspec.structs.asdict(self))
+        ratio = None if self.error_ratio is None else float(self.error_ratio)
+        return Signature(**{**msgspec.structs.asdict(self), "error_ratio": ratio})

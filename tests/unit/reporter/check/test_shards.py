@@ -9,6 +9,8 @@ from reporter.check.check import belongs
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.shards import merge
 from reporter.core.kinds import Kind
+from reporter.core.signature import Signature
+from reporter.report.sections.base import build_section
 from reporter.report.sections.verdict import FailureSection
 from tests.support.checking import checked
 
@@ -41,7 +43,10 @@ def test_shards_share_the_work_and_their_files_are_put_together(tmp_path: Path) 
 
 def test_a_wrong_value_that_is_infinitely_far_off_is_read_again(tmp_path: Path) -> None:
     """JSON has no number for it."""
-    shown = FailureSection(kind=Kind.WRONG_RESULT, error_ratio=float("inf"))
+    failure = Signature(Kind.WRONG_RESULT, error_ratio=float("inf"))
+    shown = build_section(FailureSection, failure)
     results = (checked("a", "2.6.0", "reproduces", signature=shown),)
     (tmp_path / "0.json").write_text(json.dumps(CheckSummary(results).to_json()))
-    assert merge([tmp_path / "0.json"]).results == results
+    found = merge([tmp_path / "0.json"]).results
+    assert found == results
+    assert found[0].signature is not None and found[0].signature.to_signature() == failure
