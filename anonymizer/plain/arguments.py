@@ -25,8 +25,17 @@ def read_inputs(
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name.
 
+    Args:
+        parameters: the names that the program gives its arguments; empty where they are unknown.
+        constants: size -> its number, which is written in place of the size's name; empty where the
+            sizes differ from call to call.
+
+    Returns:
+        The statements as text, and (name, expression) of each argument in the order of the call.
+        The expression is "" where one of the statements assigns the name.
+
     Raises:
-        ValueError: it does not end in one tuple, or nobody knows of how many values.
+        ValueError: the inputs do not end in `return` of one tuple, or it has a starred item.
     """
     sizes = {name: ast.Constant(size) for name, size in constants.items()}
     *statements, last = NameSubstitution(sizes).visit(body.parse_inputs()).body
@@ -119,8 +128,17 @@ def _apply_change(text: str, change: ast.NodeTransformer) -> str:
 def loop_over_arguments(
     sizes: list[str], statements: Sequence[str], arguments: list[tuple[str, str]]
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """What differs from call to call has the name of the argument that it is, and the argument then
-    no expression of its own.
+    """The sizes and arguments of a loop over calls, in which a size that is an argument by itself
+    has the name of that argument.
+
+    Args:
+        sizes: the names of what differs from call to call.
+        statements: what runs before the call; a size that they read keeps its name.
+        arguments: (name, expression) as `read_inputs` returns them.
+
+    Returns:
+        As many sizes and arguments, in the same order. The expression of an argument that has
+        become one of the sizes is "".
     """
     texts = "\n".join([*statements, *(text for _, text in arguments)])
     for at, (name, text) in enumerate(arguments):

@@ -14,7 +14,18 @@ from anonymizer.graph.repro import PROGRAM_FACTORY, ReproAssertion, ReproBody
 def unwrap_module(
     made: ast.expr, tree: ast.Module, is_module: bool
 ) -> tuple[ast.expr, ast.Module, bool]:
-    """A module without state is the function that its `forward` is."""
+    """The callable as a function where it is a module without state: its `forward`, as `fn`.
+
+    Args:
+        made: the expression that makes the callable, such as `Repro()`.
+        tree: the definitions; the `forward` in it is changed in place.
+        is_module: whether `made` gives a module.
+
+    Returns:
+        The three, with `fn` defined in place of the class. They come back as they are where the
+        class has more than `forward`, where a definition names the module or `super`, or where the
+        name `fn` is taken.
+    """
     name = re.sub(r"\(.*", "", ast.unparse(made))  # of `Repro()` or `Repro().eval()`
     owns = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     own = next(owns, None)
@@ -37,7 +48,16 @@ def unwrap_module(
 def choose_callee(
     made: ast.expr, tree: ast.Module, body: ReproBody, assertion: ReproAssertion
 ) -> tuple[str, str, ast.Module]:
-    """What is compiled, the statement that makes it, and the definitions that are left."""
+    """What is compiled, the statement that makes it, and the definitions that are left.
+
+    Args:
+        made: the expression that makes the callable; a bare name is a function.
+        tree: the definitions; none are left where `made` is only a wrapper of one stock layer.
+        assertion: its `backward` and `evaluation` are read.
+
+    Returns:
+        An expression, a statement ("" where none is needed), and the definitions.
+    """
     if isinstance(made, ast.Name):
         return made.id, "", tree
     if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and assertion.backward == "none":

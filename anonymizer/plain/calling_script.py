@@ -19,6 +19,11 @@ def read_whole_script(
 ) -> Script:
     """The statements of a script up to its failing call, which is the last one.
 
+    Args:
+        body: its `definitions` are the script.
+        assertion: its settings become the arguments of each `torch.compile` in the script.
+        keeps_names: the names stay as they are; else those that were generated are shortened.
+
     Raises:
         ValueError: what that call compiles, or is given, cannot be told.
     """

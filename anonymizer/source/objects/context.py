@@ -46,7 +46,14 @@ class ProgramContext:
 
     @classmethod
     def load(cls, symbols: SymbolTable, names: PublicNames, exact: bool) -> ProgramContext:
-        """Where a rewriting begins: `names` learns the words of the private program."""
+        """Where a rewriting begins: nothing of the public program is written yet.
+
+        Args:
+            symbols: the gathered program.
+            names: changed: it learns the words of the private program, so that no public name is
+                one.
+            exact: keeps the values of tiny tensors of small whole numbers.
+        """
         # a `__getattr__` compares with text what nobody has ever stored
         written = symbols.collect_read_attributes() - names.vocabulary
         names.attributes = frozenset(
@@ -66,4 +73,9 @@ class Values(Protocol):
         """The constructor expression of any gathered value."""
 
     def refer(self, ref: Reference, name: str, stored: bool) -> ast.expr:
-        """The expression for a value met in a function body; see `ValueWriter.refer`."""
+        """The expression for a value met in a function body; see `ValueWriter.refer`.
+
+        Args:
+            name: what the body calls the value; "" where it may stand inline.
+            stored: whether some function assigns that name.
+        """

@@ -210,7 +210,17 @@ class Types:
         }
 
     def infer_call(self, callee: Type, args: list[Type], kwargs: dict[str, Type]) -> Type:
-        """Binds arguments and gives the result."""
+        """The type of what a call returns, after the types of its arguments have been joined into
+        the parameters of what it calls.
+
+        Args:
+            callee: a type as the module describes it; all that it may be is called.
+            args: one type for each positional argument, without the receiver of a method.
+            kwargs: parameter -> type.
+
+        Returns:
+            `UNKNOWN` as long as nothing is known of the result.
+        """
         found: set[Atom] = set()
         for atom in callee:
             found |= self._infer_atom_call(atom, args, kwargs)
