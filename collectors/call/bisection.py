@@ -60,7 +60,15 @@ class Counter:
     def disable(
         self, backend: str, subsystem: str, debug_info: Optional[Callable[[], str]] = None
     ) -> bool:
-        """The question torch asks: whether to leave out this application."""
+        """Whether to leave out this application, as torch asks before it (`disable_subsystem` of
+        `torch/_inductor/compiler_bisector.py`, 2.13.0).
+
+        Args:
+            backend: a key of `BACKENDS` there, such as "inductor".
+            subsystem: one of that backend, such as "lowerings".
+            debug_info: gives a text about the application, which may name things of the user's
+                program; called only for the first one that is left out.
+        """
         subject = _find_subject(debug_info)
         if subsystem == "lowerings" and find_operator_name(subject) is None:
             return False  # nothing eager could do instead: 2.6 asks for these too, and then fails

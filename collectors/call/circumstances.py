@@ -47,7 +47,12 @@ def change() -> Iterator[None]:
 @contextlib.contextmanager
 def uncache(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Iterator[None]:
     """Runs the body with every function under `functools.lru_cache` that a call can reach in the
-    place of its cache, as Dynamo traces it.
+    place of its cache, as Dynamo traces it (`WrapperUserFunctionVariable` of
+    `torch/_dynamo/variables/functions.py`, 2.13.0).
+
+    Args:
+        function: what is called, not compiled.
+        args: the call's; looked through, like `kwargs`, and not called.
     """
     undo: List[Callable[[], None]] = []
 

@@ -238,8 +238,16 @@ def _is_same_python(a: Any, b: Any) -> bool:
 def compare(
     reference: Snapshot, actual: Snapshot, known: Optional[ComparisonFacts] = None
 ) -> Comparison:
-    """All differences between two snapshots.
+    """All differences between two snapshots of one call.
 
-    `equal`: none at all; `same`: none that the rule above minds.
+    Args:
+        reference: of the eager run.
+        actual: of the compiled run, or of another eager one. Tensors of both are on the CPU.
+        known: what else is known of the call; by default nothing.
+
+    Returns:
+        `equal`: no difference at all. `same`: none in metadata, and none in values that the rule of
+        `tolerance` minds. `tight`: the same by the tolerances of `torch.testing.assert_close`.
+        Outputs are paired by their order, changed inputs and gradients by their labels.
     """
     return _Comparison(reference, actual, known or ComparisonFacts()).compare()

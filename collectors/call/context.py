@@ -150,8 +150,16 @@ def list_roots(function: Any) -> List[Tuple[str, Any]]:
 
 
 def find_tensors(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[str, torch.Tensor]]:
-    """(path, tensor) for each tensor inside nested containers, modules and plain objects, in a
-    stable order.
+    """(path, tensor) for each tensor inside nested containers, modules, optimizers and plain
+    objects, in a stable order.
+
+    Args:
+        label: what each path begins with: `arg0` gives `arg0[1]['mask']`, `arg0.weight`.
+        depth: how many containers and plain objects inside each other are looked into. Parameters
+            and buffers of a module are found at any depth of modules.
+
+    Returns:
+        The tensors themselves, on any device, and not copies. One that is held twice comes twice.
     """
     if isinstance(value, torch.Tensor):
         yield label, value
@@ -183,8 +191,11 @@ def find_tensors(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[
 def name_reachable(
     function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> Dict[str, torch.Tensor]:
-    """What `find_reachable` finds, by names that people use: those of `named_parameters`,
-    `arg0`, `kwarg_mask`.
+    """What `find_reachable` finds, by names that people use: those of `named_parameters`, `arg0`,
+    `kwarg_mask`.
+
+    Args:
+        function: what is called; None for the arguments alone.
     """
     found = find_reachable(function, args, kwargs)
     return {name[5:] if name.startswith("self.") else name: value for name, value in found.items()}
@@ -193,7 +204,15 @@ def name_reachable(
 def find_reachable(
     function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> Dict[str, torch.Tensor]:
-    """Every tensor a call can read or write, by a stable label; the same tensor once."""
+    """Every tensor a call can read or write, by a stable label; the same tensor once.
+
+    Args:
+        function: what is called, not compiled; None for the arguments alone.
+
+    Returns:
+        Label -> the tensor itself, on any device and of any dtype. Labels begin with `arg0`,
+        `kwarg_mask`, or, for what the function holds, `self` or the name of a variable.
+    """
     found: Dict[str, torch.Tensor] = {}
     seen = set()
     sources = [("arg{}".format(i), value) for i, value in enumerate(args)]

@@ -165,7 +165,18 @@ def is_exported(options: CompileOptions) -> bool:
 
 
 def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> LazyExport:
-    """The program's own export of `function`, or a variation of it."""
+    """The program's own export of `function`, or a variation of it; nothing is exported before its
+    first call.
+
+    Args:
+        options: arguments of torch.export.export or torch.onnx.export, `steps`, and
+            `inductor_configs`.
+        rung: its `strict`, `static`, `refine` and `steps` vary the export.
+
+    Raises:
+        Exception: `refine` holds fixes that torch cannot apply
+            (`torch.export.dynamic_shapes.refine_dynamic_shapes_from_suggested_fixes`).
+    """
     known = (*EXPORT_ARGUMENTS, *ONNX_ARGUMENTS)
     arguments = {name: options[name] for name in known if name in options}
     if "strict" in rung:

@@ -267,6 +267,13 @@ def find_watched_tensors(
 ) -> Dict[str, torch.Tensor]:
     """The tensors whose change is compared: all that a call can reach; of an exported program,
     which has a state of its own, its arguments.
+
+    Args:
+        options: tell whether the program is an exported one.
+        function: what is called, not compiled.
+
+    Returns:
+        Label -> the tensor itself, as `context.find_reachable` has them.
     """
     if exporting.is_exported(options):
         return context.find_reachable(None, args, kwargs)
@@ -285,7 +292,15 @@ def find_parameters(options: CompileOptions, function: Any) -> Dict[str, torch.T
 def note_state(
     options: CompileOptions, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> walk.PythonState:
-    """Python's state that is compared; torch.export keeps none of it."""
+    """Python's state that is compared; torch.export keeps none of it.
+
+    Args:
+        options: tell whether the program is an exported one, and have its `backend`.
+        function: what is called, not compiled.
+
+    Returns:
+        As `python_state.walk.note` has it; empty for an exported program.
+    """
     if exporting.is_exported(options):
         return {}
     return walk.note(function, args, kwargs, options.get("backend"))

@@ -34,6 +34,16 @@ def find_write(
 ) -> Optional[_Write]:
     """What an operator just wrote; None for one that does not write to places, or adds up what it
     writes there.
+
+    Args:
+        func: an overload of an operator, as a dispatch mode is given it.
+        args: the call's, with tensors on any device; nothing of it is changed.
+        kwargs: never None.
+        result: what the operator has returned.
+
+    Returns:
+        Its `lost` counts the elements that do not read back as they were written, its `of` all that
+        were written. `again(func, kwargs)` writes them to `result` once more in the opposite order.
     """
     name = str(func)
     if not name.startswith("aten.") or not isinstance(result, torch.Tensor):
@@ -132,6 +142,15 @@ _OF_TORCH = frozenset(
 def copy_unnamed(func: Any, args: Any, kwargs: Any) -> Dict[str, torch.Tensor]:
     """Copies of the tensors that a program's own operator is given and does not name as written to,
     by argument; nothing for an operator of torch.
+
+    Args:
+        func: an overload of an operator, as a dispatch mode is given it.
+        args: the call's, before it is made.
+        kwargs: None stands for none.
+
+    Returns:
+        Argument of the schema -> detached copy on the same device. Only strided tensors that have
+        data are copied, and none of the quantized ones.
     """
     return {name: value.detach().clone() for name, value in _find_unnamed(func, args, kwargs)}
 
@@ -139,7 +158,13 @@ def copy_unnamed(func: Any, args: Any, kwargs: Any) -> Dict[str, torch.Tensor]:
 def find_undeclared(
     before: Dict[str, torch.Tensor], func: Any, args: Any, kwargs: Any
 ) -> List[str]:
-    """The arguments that are not as in their copies."""
+    """The arguments that are not as in their copies, element by element, NaN being equal to NaN.
+
+    Args:
+        before: what `copy_unnamed` has returned for the call.
+        func: the operator, which has been called since.
+        args: the same objects as then, like `kwargs`.
+    """
     now = dict(_find_unnamed(func, args, kwargs))
     return [
         name

@@ -89,8 +89,21 @@ class PrefixCut:
     def receive(
         self, compile_graph: Runnable, index: int, module: Any, example_inputs: Any
     ) -> Optional[Runnable]:
-        """Cuts the graph in question when Dynamo compiles it; what then runs instead of it raises
-        PositionReached.
+        """Cuts the graph in question when Dynamo compiles it.
+
+        Args:
+            compile_graph: a backend: called with a graph and the list of its inputs, it returns
+                what runs. What it raises is kept in `error`.
+            index: number of the graph in the run, from 0.
+            module: the graph as Dynamo hands it to a backend, a `torch.fx.GraphModule`.
+            example_inputs: fake tensors and sizes, one for each placeholder.
+
+        Returns:
+            What runs in place of the graph and raises PositionReachedError with its real inputs;
+            None for any other graph.
+
+        Raises:
+            IndexError: the graph has no call at the position.
         """
         if index != self.index:
             return None

@@ -315,6 +315,16 @@ def build_error_map(
 ) -> Optional[ErrorMap]:
     """Where the worst output is off: the largest absolute error in each cell of the tensor, laid
     out as rows by last dimension.
+
+    Args:
+        eager: the outputs in order; what is no tensor is passed over, in the other lists as well.
+        actual: those of the compiled run.
+        exact: those of a float64 run, which errors are then measured against; None, or a list of
+            another length, leaves `eager` for that.
+
+    Returns:
+        Errors in float64, of at most `CELLS` by `CELLS` cells. None where no output has elements
+        and the same shape on both sides.
     """
     judge = exact if exact is not None and len(exact) == len(eager) else eager
     worst, where = -1.0, None
@@ -406,7 +416,16 @@ def _spread(graph: NumberedGraph, count: int) -> List[int]:
 
 
 def run(request: CandidateRequest, path: str, lines: str) -> None:
-    """The entry for `candidate`: results as JSON lines into the file `lines`."""
+    """Measures a repro in this process, which is for nothing else: the entry for `candidate`.
+
+    Args:
+        request: its `text` is the repro, its `measure` says what is measured.
+        path: the file name that the repro has in tracebacks; nothing is written there.
+        lines: the file to which results are appended, a JSON object a line.
+
+    Raises:
+        Exception: whatever the repro raises when its text is run as a module.
+    """
     rungs.quiet_compile_workers()
     with append_lines(lines) as tell:
         show(request["text"], path, request["measure"], tell)

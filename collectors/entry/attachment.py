@@ -51,7 +51,13 @@ class RecorderSwitch:
         args: Any,
         kwargs: Dict[str, Any],
     ) -> Any:
-        """One call of a compiled callable."""
+        """Makes one call of a compiled callable, and returns or raises what it does.
+
+        Args:
+            watched: what is known of the callable.
+            compiled: the callable itself.
+            args: what it is called with, as the program gives it; so are `kwargs`.
+        """
         active = self.active
         if active is None:
             return compiled(*args, **kwargs)

@@ -56,7 +56,15 @@ class FirstCompileWatcher(CallWatcher):
         args: Any,
         kwargs: Dict[str, Any],
     ) -> Any:
-        """Makes one compiled call, and returns or raises what it does."""
+        """Makes one compiled call, and returns or raises what it does.
+
+        Args:
+            watched: not used here.
+            compiled: what is called with `args` and `kwargs`.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         if not self._is_left:
             self._is_left = True
             with open(self.path, "w"):

@@ -39,7 +39,14 @@ class CallWatcher:
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
     ) -> Any:
-        """Makes one compiled call, and returns or raises what it does."""
+        """Makes one compiled call, and returns or raises what it does.
+
+        Args:
+            watched: what is known of the callable. Where the call is not watched, it is noted there
+                that the earlier calls cannot be made again.
+            compiled: the callable itself.
+            args: what it is called with, as the program gives it; so are `kwargs`.
+        """
         if os.getpid() != self.pid:
             if self.in_fork is not None:
                 return self.in_fork.call(watched, compiled, args, kwargs)

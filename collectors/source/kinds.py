@@ -44,6 +44,10 @@ def find_original(value: Any) -> Any:
 def is_own_method(owner: Any, name: str, value: Any) -> bool:
     """Whether an attribute of an object is the method of that name which its class has anyway, as
     after `model.forward = torch.compile(model.forward)`.
+
+    Args:
+        name: of the attribute.
+        value: of the attribute, compiled or not.
     """
     method = find_original(value)
     return (

@@ -87,6 +87,10 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = 
 def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
     """The live objects behind the ids that `gather` gives them in a process of the same state.
 
+    Args:
+        fn: the callable, compiled or not.
+        backend: that of torch.compile if it is a callable, else None; the one that `gather` had.
+
     Raises:
         ProgramTooLargeError: the call reaches more than can be gathered.
     """

@@ -416,6 +416,14 @@ def judge_gradients(
 ) -> Closeness:
     """What may be said of gradients: "not compared" where the call goes back through its graph by
     itself and leaves none, and where all are zero, as those of any backward behind a dead ReLU.
+
+    Args:
+        compare: the comparison of the two runs' gradients; else its `how` is the answer.
+        private: the run of the recorded call.
+        public: the run of the rewritten program.
+
+    Returns:
+        "differ", whatever `compare` says, where only one run goes back through its graph by itself.
     """
     if private["freed"] != public.freed:
         return "differ"

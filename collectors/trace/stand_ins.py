@@ -29,8 +29,16 @@ def call(
     kwargs: Any,
     again: Any = None,
 ) -> Any:
-    """Runs an opaque operation and notes it; `what` says in public words what it is, `again`
-    repeats it unseen by us.
+    """Runs an opaque operation, notes it in the trace, and returns what it does.
+
+    Where it cannot be noted, the registry has the reason. Each tensor that the operation is given
+    is copied before, on its device, to see which ones it changes.
+
+    Args:
+        what: what it is, in public words.
+        func: called once, with `args` and `kwargs`. What it raises comes through.
+        again: called in place of `func` when the operation is repeated; None where calling `func`
+            itself would not be noted anew.
     """
     tensors = list(_list_tensors([list(args), dict(kwargs)]))
     try:

@@ -121,7 +121,14 @@ class TraceWriter:
         return self.stack if self.function is None else [*self.stack, self.function.forward]
 
     def note_result(self, result: Any, call: OperatorCall, state: int) -> Any:
-        """Notes an operation that has run, and returns its result, a number read as a `Size`."""
+        """Notes an operation that has run, and returns its result, a number read as a `Size`.
+
+        Args:
+            result: a tensor, nested tuples or lists of tensors, the number that `item` gives, or
+                None. Anything else is not noted.
+            call: the operation, with what it was given.
+            state: number of the switches under which it ran, from `find_state` before it.
+        """
         if isinstance(result, torch.Tensor):
             same = self.registry.find_name(result) or ""
             name = self.write_node(call, read_tensor_meta(result), state, same)
@@ -162,8 +169,12 @@ class TraceWriter:
         state: Optional[int] = None,
         same: str = "",
     ) -> str:
-        """Writes an operation as the graph IR has it, and returns the name of its value; `same` is
-        the name of the value that it changes in place.
+        """Writes an operation as the graph IR has it, and returns the name of its value.
+
+        Args:
+            meta: dtype, shape, strides and device of the result or of each item; None without any.
+            state: number of the switches, from `find_state`; None for those that are on now.
+            same: the name of the value that it changes in place, "" for none.
         """
         name = self.take_name()
         node: TracedOperation = {

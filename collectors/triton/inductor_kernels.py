@@ -252,7 +252,16 @@ def _extract_kernel(tree: ast.Module) -> str:
 
 
 def import_kernel(row: KernelLaunch, folder: str, number: Any) -> Any:
-    """The kernel of a row as Triton's object; Triton reads its text from the file."""
+    """The kernel of a row as Triton's object; Triton reads its text from the file.
+
+    Args:
+        row: of a kernel that inductor wrote, with `text` and `kernel`.
+        folder: an existing folder, in which the file is written.
+        number: what the name of the file ends in; two kernels in one folder need two.
+
+    Raises:
+        Exception: whatever importing the text raises.
+    """
     import importlib.util
 
     path = os.path.join(folder, "generated{}.py".format(number))

@@ -43,7 +43,16 @@ class Launches:
         self._known: Dict[str, KernelLaunch] = {}
 
     def note(self, kernel: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
-        """Remembers one launch; counts those that repeat an earlier one."""
+        """Remembers one launch; counts those that repeat an earlier one.
+
+        Of different ones the first `_MAX` are kept. A row has the shape, dtype, strides and device
+        of a tensor, and not the tensor.
+
+        Args:
+            kernel: a jit object of Triton, or another object whose `fn` is the kernel's function.
+            args: what the kernel is launched with, tensors on any device.
+            kwargs: parameters by name, and the options of `OPTIONS`.
+        """
         function = kernel.fn
         bound = _bind(function, args, kwargs)
         signature, constexprs, aligned = _specialize(function, bound)

@@ -106,7 +106,16 @@ def _compile_and_tell(kernel: Any, row: KernelLaunch, name: str) -> int:
 def compile_kernel(kernel: Any, row: KernelLaunch, name: str) -> Any:
     """What Triton does at a launch, for a target that is named instead of found.
 
-    Raises whatever it raises.
+    Args:
+        kernel: a jit object of Triton.
+        row: its `signature`, `constexprs`, `aligned` and `options` are what it is compiled for.
+        name: a key of `TARGETS`.
+
+    Returns:
+        What `triton.compile` gives (`triton/compiler/compiler.py`).
+
+    Raises:
+        Exception: whatever Triton raises.
     """
     import triton
     from triton.backends.compiler import GPUTarget

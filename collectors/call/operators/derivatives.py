@@ -133,7 +133,16 @@ class DerivativeMeasurement:
         self._waiting: List[_Call] = []
 
     def look(self, number: int, function: Any, args: Any, kwargs: Dict[str, Any]) -> float:
-        """One call, before it is made; `number` is the call's. The seconds that it took."""
+        """Looks at one call before it is made, and returns the seconds that this took.
+
+        A call is passed over where the function is not torch's own, where its tensors have more
+        than `_MOST_ELEMENTS` elements together, and once all looks have taken `_MOST_SECONDS`.
+
+        Args:
+            number: the number of the call, from 0; what is wrong is listed by it.
+            function: as a torch function mode is given it.
+            args: neither they nor `kwargs` are changed: what is checked are copies in float64.
+        """
         started = time.monotonic()
         name = str(getattr(function, "__name__", ""))
         if name in ("grad", "backward") and kwargs.get("create_graph"):

@@ -19,6 +19,14 @@ def build_operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, Li
 
     A method of tensors is a node `call_method`; a function has the public name's object as its
     target, however torch hands it to a mode.
+
+    Args:
+        function: one of torch's, or an operator.
+        args: tensors may be inside of lists, tuples and dicts, here and in `kwargs`.
+
+    Returns:
+        A `torch.fx.GraphModule` whose placeholders have the tensors as `example_value`, and the
+        tensors in the order of the placeholders: not copied, each once.
     """
     graph = torch.fx.Graph()
     tensors: List[torch.Tensor] = []
