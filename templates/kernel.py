@@ -46,7 +46,13 @@ def render_repro(kernel: str, name: str, launch: Json, target: str, summary: str
 
 def render_kernel_test(kernel: str, name: str, launch: Json, target: str, summary: str) -> str:
     """The text of `test_repro.py` in the style of Triton's own suite, which is pytest's; not
-    formatted. Its arguments are those of `render_repro`.
+    formatted.
+
+    Args:
+        kernel: the definitions, in which `name` is the kernel.
+        launch: `signature`, `constexprs`, `aligned` and `options` of one launch.
+        target: a key of `TARGETS`.
+        summary: one sentence on the failure; what is longer than 110 characters is cut.
     """
     return render("test_kernel.py.j2", **_collect_values(kernel, name, launch, target, summary))
 

@@ -306,7 +306,14 @@ def _describe_smallest_size(changes: _Changes) -> str:
 
 
 def describe_failure(report: Mapping[str, Any], culprit: str = "", log: str = "") -> list[str]:
-    """Three sentences: what happens, where it starts, how surely it is seen. `log` is tidied."""
+    """Three sentences: what happens, where it starts, how surely it is seen.
+
+    Args:
+        report: `report.json`; where it is of a Triton kernel, the two texts are not read.
+        culprit: what bisection names, such as `lowerings, application 1 of 1 (aten.min.dim)`; ""
+            where it has found nothing.
+        log: the error log after `tidy_log`, in which the frame that raises is looked for.
+    """
     if kernel.is_kernel(report):
         return kernel.describe_failure(report)
     return [_write_what(report, log), _write_where(report, culprit), _describe_certainty(report)]
