@@ -311,6 +311,9 @@ def map_constants(value: Value, change: Callable[[Any], Any]) -> Value:
     """An argument with every plain constant inside of it replaced by what `change` makes of it.
 
     References and `Atom`s stay as they are.
+
+    Args:
+        change: is given a number, a text, a bool or None, and returns the value for its place.
     """
     if isinstance(value, Seq):
         if value.kind == "dict":

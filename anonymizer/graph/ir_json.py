@@ -87,6 +87,9 @@ def read_meta(data: ResultLayout) -> Any:
 def read_operation(item: EncodedOperation, meta: Any) -> Node:
     """One operation, with the metadata of its results, from its JSON form: {"name", "op", "target",
     "args", "kwargs"}.
+
+    Args:
+        meta: of its results, as `read_meta` returns it.
     """
     return Node(
         item["name"],

@@ -48,8 +48,15 @@ def change_each(
 
 
 def find_expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
-    """(parent, field, position, node) of each expression of some kinds inside functions, outer ones
-    first; without those that say which attributes are compared (`state.observe`).
+    """The places of expressions of some kinds inside functions, outer ones first; without those
+    that say which attributes are compared (`state.observe`).
+
+    Args:
+        program: a program, of which the definitions are looked through, or a tree.
+        kinds: a class of nodes, or a tuple of classes.
+
+    Returns:
+        (parent, field, position, node) of each; the position is None where the field is no list.
     """
     found: list[Any] = []
     tree = program.definitions if isinstance(program, SourceProgram) else program
@@ -81,7 +88,11 @@ def _find_compared(tree: ast.AST) -> set[int]:
 
 
 def put_at(location: Any, new: ast.AST) -> None:
-    """Puts another node where `find_expressions` has found one."""
+    """Puts another node where `find_expressions` has found one.
+
+    Args:
+        location: one of its places, whose parent is changed.
+    """
     parent, name, at, _ = location
     if at is None:
         setattr(parent, name, new)

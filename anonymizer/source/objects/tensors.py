@@ -46,10 +46,13 @@ def _is_computed(spec: TensorSpec) -> bool:
 
 
 def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str:
-    """A flat tensor that is long enough for all the tensors that lie in it.
+    """The expression of a flat tensor that is long enough for all the tensors that lie in it.
 
-    Its dtype and values are those of the tensor with most elements. `is_written`: see
-    `write_tensor`.
+    Its dtype, device and values are those of the tensor with most elements.
+
+    Args:
+        specs: with `stride` and `offset` in elements.
+        is_written: see `write_tensor`.
     """
     length = max(
         each.get("offset", 0) + compute_extent(each["shape"], each["stride"]) for each in specs
