@@ -84,8 +84,10 @@ class Snapshot(_Snapshot, total=False):
 
 
 def load(path: str, device: Optional[str] = None) -> Any:
-    """Reads one of our own files, which may hold classes of the user's; tensors come to `device`,
-    else to where they were.
+    """Reads one of our own files, which may hold classes of the user's.
+
+    Args:
+        device: where its tensors come to, such as "cpu"; None for where they were.
     """
     try:
         return torch.load(path, map_location=device, weights_only=False)
@@ -96,6 +98,12 @@ def load(path: str, device: Optional[str] = None) -> Any:
 def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
     """(path, leaf) pairs of nested tuples, lists, dicts and dataclass-like results, in a stable
     order. A tuple or a list of whole numbers, such as sizes or strides, is one leaf.
+
+    Args:
+        path: what each path begins with.
+
+    Returns:
+        Tensors are the same objects as in `value`, not copies; an array of NumPy becomes a tensor.
     """
     if isinstance(value, torch.Tensor) or value is None:
         return [(path, value)]

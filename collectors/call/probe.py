@@ -190,7 +190,10 @@ def _find_ties(watch: EagerFactsMode, result: Any) -> Dict[int, IndexedValues]:
 def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
     """What one eager run of the call met: see the module's key idea. Runs in a forked child.
 
-    What index outputs index is saved at `path`, and `ties` tells whether there is any.
+    Args:
+        call: the recorded call, which is made; nothing is put back.
+        path: the file for what index outputs index; `ties` tells whether there is any. None: that
+            is not looked for.
     """
     watch = EagerFactsMode()
     streams = _read_streams()

@@ -102,6 +102,11 @@ def quiet_compile_workers() -> None:
 def compile_with(call: RecordedCall, rung: Rung) -> Any:
     """The call's function compiled or exported afresh: with the rung's `backend`, `dynamic` or
     `mode`, else as the user did.
+
+    What Dynamo has compiled in this process before is dropped.
+
+    Returns:
+        A callable that compiles, or exports, at its first call.
     """
     options = dict(call.conditions.options)
     if exporting.is_exported(options):
@@ -135,8 +140,11 @@ def compile_with(call: RecordedCall, rung: Rung) -> Any:
 
 
 def replay_history(call: RecordedCall, function: Any) -> None:
-    """Earlier calls of the same compiled callable, on other values of the same shapes: they decide
-    what recompiles.
+    """Makes the earlier calls of the same compiled callable, on other values of the same shapes:
+    they decide what recompiles. What they raise is dropped.
+
+    Args:
+        function: what is called: the one of a rung, compiled or not.
     """
     for args, kwargs in call.before.history:
         with contextlib.suppress(Exception):  # the program's code; the last call counts
@@ -282,7 +290,14 @@ def find_watched_tensors(
 
 def find_parameters(options: CompileOptions, function: Any) -> Dict[str, torch.Tensor]:
     """The parameters of an exported module that only gradients are compared of: those that its
-    program has, too; by the label of `find_reachable`.
+    program has, too.
+
+    Args:
+        options: those of the export; `shares_parameters` says whether the program has them.
+        function: the module.
+
+    Returns:
+        Label of `find_reachable` -> the parameter itself; empty where the program has copies.
     """
     if not options.get("shares_parameters"):
         return {}

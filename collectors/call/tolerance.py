@@ -66,8 +66,14 @@ def _compute_rmse(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def find_equal_elements(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Where two tensors hold the same value, NaN being equal to NaN: a bool tensor of their common
-    shape; the dtypes may differ.
+    """Where two tensors hold the same value, NaN being equal to NaN.
+
+    Args:
+        a: on the device of `b`, and of its shape or one that is broadcast with it; the dtypes may
+            differ.
+
+    Returns:
+        A bool tensor of their common shape.
     """
     return (a == b) | ((a != a) & (b != b))
 

@@ -195,8 +195,18 @@ def _find_compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
 
 
 def resolve_compiler(function: Any, options: Dict[str, Any]) -> Any:
-    """What torch.compile makes of a backend, a mode and options: taken from torch.compile
+    """The backend that torch.compile makes of a name, a mode and options: taken from torch.compile
     itself.
+
+    Args:
+        function: what is compiled; it is not called.
+        options: the keyword arguments of torch.compile.
+
+    Returns:
+        What is called with a graph and its inputs, and returns what runs.
+
+    Raises:
+        Exception: whatever torch.compile raises about its arguments.
     """
     kept: List[Any] = []
 
@@ -262,6 +272,16 @@ class PrefixRun:
     def compare(self, compiled: Any, coarse: bool) -> TensorJudgement:
         """The worst difference of eager and compiled, with float64 as the judge where they differ
         at all.
+
+        Args:
+            compiled: the prefix as a compiler made it, run on the same inputs as `plain`.
+            coarse: half-precision noise is expected, though no input is in half precision.
+
+        Returns:
+            Of the tensor that is furthest off: one that the rule minds before one that it does not.
+
+        Raises:
+            Exception: whatever one of the two runs raises.
         """
         eager = self.perform(self.plain)
         random = not torch.equal(torch.get_rng_state(), self.rng)

@@ -46,6 +46,9 @@ def label_parameters(call: rungs.RecordedCall) -> Labels:
 def label_frame(code: Any, call: rungs.RecordedCall) -> Labels:
     """The labels in a compiled frame: the call's own, torch's `(*args, **kwargs)` around it, or
     none that are known.
+
+    Args:
+        code: the code object of the frame.
     """
     own = label_parameters(call)
     if code is own.code:

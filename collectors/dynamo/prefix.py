@@ -33,6 +33,10 @@ def describe(module: Any, names: Dict[int, str]) -> GraphShape:
     """The operations of a graph, in public words only.
 
     One that writes changes a tensor in place, so what comes later may depend on it.
+
+    Args:
+        module: a `torch.fx.GraphModule` of Dynamo; dtypes are read from the fake tensors in `meta`.
+        names: id -> public name, from `collect_public_names`.
     """
     positions: Dict[Any, int] = {}
     nodes: List[GraphNode] = []
@@ -72,8 +76,12 @@ def _with_depth(module: Any) -> Iterator[Tuple[Any, int]]:
 
 
 def note_values(module: Any, example_inputs: Any) -> None:
-    """Notes what each node computes, on fake tensors, for releases whose Dynamo does not hand that
-    over (2.0).
+    """Notes what each node computes, for releases whose Dynamo does not hand that over (2.0).
+
+    Args:
+        module: a `torch.fx.GraphModule`; its calls get `example_value` in their `meta`, unless one
+            of them has a value already.
+        example_inputs: one for each placeholder; without a fake tensor among them nothing is done.
     """
     calls = [node for node in module.graph.nodes if node.op in _CALLS]
     modes = [tensor.fake_mode for tensor in example_inputs if hasattr(tensor, "fake_mode")]
@@ -166,6 +174,14 @@ def cut_at(module: Any, position: Optional[int]) -> Any:
 
     Autocast and inference-mode regions that are open there are left again, and grad mode is put
     back.
+
+    Args:
+        module: a `torch.fx.GraphModule`, which stays as it is.
+        position: of the call, from 0.
+
+    Returns:
+        A `torch.fx.GraphModule` that shares the parameters of `module` and has the same inputs. For
+        a position it returns a tuple.
 
     Raises:
         IndexError: the graph has fewer calls.

@@ -154,6 +154,10 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
     def note_lent(self, inputs: Sequence[Any], owned: Collection[int]) -> None:
         """Notes the parameters among the inputs of a run that are none of the call's own: FSDP puts
         whole ones in place of its shards for the time of a run, and frees them after it.
+
+        Args:
+            inputs: real tensors and numbers; called before the run, while they have data.
+            owned: the ids of the call's own tensors.
         """
         for value in inputs:
             if isinstance(value, torch.nn.Parameter) and id(value) not in owned:

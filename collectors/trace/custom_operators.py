@@ -35,7 +35,13 @@ def build_operator_reference(found: Any, ref: Callable[[Any], Reference]) -> Opt
     """An operator as data: its functions as references, the types of its arguments and results in
     torch's notation.
 
-    None where it has more than that, such as a kernel for one device alone or a text as a default.
+    Args:
+        found: what `torch.library.custom_op` has made, of `torch/_library/custom_ops.py`.
+        ref: gives the reference to a function.
+
+    Returns:
+        None where it has more than that, such as a kernel for one device alone or a text as a
+        default.
     """
     if set(found._backend_fns) - {None} or getattr(found, "_vmap_fn", None) is not None:
         return None

@@ -104,7 +104,10 @@ class Registry:
     # -- values ------------------------------------------------------------------------------------
 
     def bind(self, tensor: torch.Tensor, name: str) -> None:
-        """From now on the trace speaks of this tensor by this name."""
+        """From now on the trace speaks of this tensor by this name.
+
+        The tensor is not kept alive by it.
+        """
         self.known[id(tensor)] = (weakref.ref(tensor), name)
 
     def find_name(self, tensor: torch.Tensor) -> Optional[str]:

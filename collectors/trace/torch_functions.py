@@ -41,7 +41,12 @@ _CPU = torch.device("cpu")
 
 
 def drop_defaults(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
-    """Keyword arguments but for those that say what holds anyway."""
+    """Keyword arguments but for those that say what holds anyway.
+
+    Args:
+        func: one of torch's; the defaults are those of its signature.
+        kwargs: not changed. A `device` that is the CPU goes too, but for methods of tensors.
+    """
     defaults: Dict[str, Any] = dict(_BUILT_IN.get(getattr(func, "__name__", ""), {}))
     if not defaults:
         with contextlib.suppress(TypeError, ValueError):

@@ -244,13 +244,21 @@ def is_in_forward_mode() -> bool:
 def widen(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
     """The arguments with every floating-point tensor as a leaf in float64 that requires a gradient,
     without what transforms have wrapped around it.
+
+    Returns:
+        Copies on the same device; complex tensors are in complex128. Other tensors are copied as
+        they are, and what is no tensor is the same object.
     """
     leaves, spec = tree_flatten((args, kwargs))
     return cast("Tuple[Any, Dict[str, Any]]", tree_unflatten([_make_leaf(x) for x in leaves], spec))
 
 
 def isolate(args: Any, kwargs: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
-    """The arguments with every tensor that requires a gradient as a leaf, in the dtype it has."""
+    """The arguments with every tensor that requires a gradient as a leaf, in the dtype it has.
+
+    Returns:
+        Copies of these on the same device; all else is the same object.
+    """
 
     def isolate_one(value: Any) -> Any:
         return value.detach().clone().requires_grad_() if _requires_grad(value) else value

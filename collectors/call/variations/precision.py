@@ -30,9 +30,12 @@ def convert_to_double(tensors: Dict[str, torch.Tensor]) -> None:
 
 
 def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tensor]) -> None:
-    """Moves floating-point elements by about one unit in the last place.
+    """Moves floating-point elements by about one unit in the last place, in place.
 
-    `signs` gives so many directions, 1 or -1, one for each element.
+    Args:
+        tensors: strided ones are changed, on any device; of those that share memory, the first.
+        signs: is given a number of elements and returns a tensor of so many directions, 1 or -1;
+            its dtype and device do not matter.
     """
     done = set()
     for tensor in tensors.values():
