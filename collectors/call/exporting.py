@@ -84,7 +84,18 @@ def _build_dimensions(shapes: Any) -> Any:
 def export_to_onnx(
     model: Any, args: Tuple[Any, ...], kwargs: Optional[Dict[str, Any]], given: Dict[str, Any]
 ) -> Any:
-    """What torch.onnx.export makes of a module or an exported program; nothing is written."""
+    """What torch.onnx.export makes of a module or an exported program; nothing is written.
+
+    Args:
+        model: a module, or an exported program, which takes no `args`.
+        given: further keyword arguments of torch.onnx.export, of `ONNX_ARGUMENTS`.
+
+    Returns:
+        A `torch.onnx.ONNXProgram`.
+
+    Raises:
+        Exception: whatever the exporter raises.
+    """
     return _unwrap(torch.onnx.export)(
         model, args, kwargs=kwargs, dynamo=True, verbose=False, **given
     )
@@ -127,7 +138,16 @@ def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
 def follow(
     program: Any, steps: List[ExportStep], configs: Optional[Dict[str, Any]] = None
 ) -> Callable[..., Any]:
-    """What an exported program is called as after `steps`. Raises whatever a step raises."""
+    """What an exported program is called as after `steps`.
+
+    Args:
+        program: a `torch.export.ExportedProgram`.
+        steps: in their order; "unflatten" and "package" come last, whatever their place.
+        configs: settings of Inductor for "package"; not read without that step.
+
+    Raises:
+        Exception: whatever a step raises.
+    """
     program = _follow(program, steps)
     if "unflatten" in steps:
         unflattened: Callable[..., Any] = _unwrap(torch.export.unflatten)(program)

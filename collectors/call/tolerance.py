@@ -306,6 +306,12 @@ def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -
 
     Values are equal within what rounding may do to them; under a stable sort exact ties have one
     right order, and an index may not appear twice where eager has it once.
+
+    Args:
+        reference: int64, of as many dimensions as the values, or of one less where `dim` is
+            reduced.
+        actual: int64, of the same shape; an index that is out of range is never tied.
+        tie: its `values` are on the device of the indices.
     """
     values, dim = tie["values"], int(tie["dim"])
     a, b = reference, actual

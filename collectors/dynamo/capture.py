@@ -60,7 +60,16 @@ class _PassThrough:
 def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     """Runs the call under a pass-through backend and returns the graphs it ran.
 
-    A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`.
+    A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`. A call of
+    one of torch's own functions is not run: its graph is made from its arguments.
+
+    Args:
+        request: its `allow` names the tensors whose values the graphs may hold, as
+            `context.name_reachable` names them.
+
+    Returns:
+        The graphs that higher-order operators are given come before the others. `error` is the
+        class of what the call raised.
     """
     if call.conditions.options.get("compiler") == "eager":
         return _capture_operator(call, request)

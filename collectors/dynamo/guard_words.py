@@ -106,6 +106,10 @@ _TOKEN = re.compile(
 def publish(text: str, names: Labels) -> Tuple[str, bool]:
     """A guard's text with argument positions for names; cut (second value True) where a word cannot
     be vouched for.
+
+    Args:
+        text: as Dynamo writes it, with names of the user's program.
+        names: the labels of the frame that it guards.
     """
     made = ""
     position = 0

@@ -29,7 +29,9 @@ def find(call: rungs.RecordedCall, request: GuardsRequest) -> GuardsAnswer:
     """Replays the history and the call with the user's own backend and tells what the last call
     reused.
 
-    With `vary`, everything else in the history is as in the call.
+    With `vary`, everything else in the history is as in the call. What the calls raise is the
+    answer `raises`; the outcome is `unsupported` where `static` asks for what this torch cannot
+    mark.
     """
     rungs.quiet_compile_workers()
     observer = Observer().install()

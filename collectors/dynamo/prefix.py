@@ -144,6 +144,11 @@ def _writes(module: Any, node: Any) -> bool:
 def find_node_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:
     """A node's public name: `torch.softmax`, `Tensor.view`, `torch.nn.Linear`; None for anything
     not torch's own.
+
+    Args:
+        module: the graph module, in which a layer is looked up.
+        node: a `torch.fx.Node` that calls something.
+        names: id -> public name, from `collect_public_names`.
     """
     if node.op == "call_method":
         return "Tensor." + node.target if hasattr(torch.Tensor, node.target) else None

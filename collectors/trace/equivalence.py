@@ -42,7 +42,16 @@ _SEED = 1
 
 
 def prove_equivalence(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceAnswer:
-    """Compares the call with the model in `request`."""
+    """Compares the call with the model in `request`: outputs, gradients, buffers and operators,
+    both in eager mode from the same random stream.
+
+    Where something differs, a float64 run of the call is the judge. For a forked process: nothing
+    is put back in it.
+
+    Returns:
+        The outcome `raises`, with `detail`, where the call or the model raises, and where the
+        program has replaced a function of torch.
+    """
     changed = next(find_replaced(), None)
     if changed is not None:
         return {
@@ -198,8 +207,15 @@ class EquivalenceRun:
     def from_call(
         cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[ContextState] = None
     ) -> EquivalenceRun:
-        """A recorded call, run in eager mode with the random stream `rng`, in the context `state`
-        instead of its own, if given.
+        """A recorded call, run in eager mode with its backward pass.
+
+        Args:
+            rng: the state of torch's generator on the CPU that the run starts from
+                (`torch.get_rng_state`).
+            state: the context in place of the call's own; None for that.
+
+        Returns:
+            A run whose keys are the ids of the tensors that the call can reach.
         """
         reachable = context.find_reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
@@ -212,11 +228,21 @@ class EquivalenceRun:
         return run
 
     def perform(self, state: ContextState, rng: torch.Tensor, seed: Any, body: Any) -> None:
-        """Runs `body`, a function without arguments, and its backward pass in eager mode; keeps the
-        tensors that it returns, the gradients, and what was counted.
+        """Runs `body` and its backward pass in eager mode; keeps the tensors that it returns, the
+        gradients, and what was counted. Dynamo stays off in this process.
 
-        `state` is the context of the run; torch's random stream starts from `rng`, Python's from
-        `seed`.
+        The gradients of the results are random numbers of a fixed seed, drawn in float32 on the CPU
+        and then in the dtype and on the device of each result; results that are not real numbers
+        get none.
+
+        Args:
+            state: the context of `body`; the backward pass is run outside of it.
+            rng: the state of torch's generator on the CPU that the run starts from.
+            seed: the state of Python's generator (`random.getstate`).
+            body: a function without arguments.
+
+        Raises:
+            Exception: whatever `body` or its backward pass raises.
         """
         torch.set_rng_state(rng)
         random.setstate(seed)
@@ -443,7 +469,15 @@ def _may_tell(gradient: Optional[torch.Tensor]) -> bool:
 
 
 def compare_operators(private: Mapping[str, int], public: Mapping[str, int]) -> OperatorComparison:
-    """What reached the dispatcher in two runs."""
+    """What reached the dispatcher in two runs.
+
+    Args:
+        private: operator, as `str` gives its overload -> number of calls, of the recorded call.
+        public: the same of the rewritten program.
+
+    Returns:
+        Operators of the user's own libraries stand together, without their names.
+    """
     before, after = _hide_private_names(private), _hide_private_names(public)
     names = sorted(set(before) | set(after))
     changed = {

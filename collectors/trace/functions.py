@@ -25,6 +25,13 @@ from .writer import TraceWriter
 def apply(writer: TraceWriter, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
     """`cls.apply(*args)`, which is `original(*args)`, noted as one operation of the trace with its
     forward and backward.
+
+    It is only called, and noted by what it does, where the class is torch's own, inside of another
+    such function, and with keyword arguments.
+
+    Args:
+        original: `cls.apply` without the tracer; what it raises comes through.
+        cls: a subclass of `torch.autograd.Function`.
     """
     if is_torch_owned(cls) or writer.function is not None or kwargs:
         return original(*args, **kwargs)

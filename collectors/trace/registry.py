@@ -90,7 +90,11 @@ class Registry:
         return self.give("p{}".format(len(self.given)), kind, tensor)
 
     def give(self, name: str, kind: TracedKind, tensor: torch.Tensor) -> str:
-        """Takes in a tensor that the program was given, and returns its name."""
+        """Takes in a tensor that the program was given, and returns its name.
+
+        Args:
+            tensor: held from now on; with `keep`, its values are copied as they are now.
+        """
         if not isinstance(tensor, torch.nn.Parameter) and not is_torch_owned(type(tensor)):
             self.note("a tensor subclass")  # a plain one stands for it
         self.given[name] = tensor
