@@ -36,8 +36,13 @@ def refuse_early(user: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> Non
     """What `notify_issues` would refuse is refused before hours of work: nobody to ask, or no token
     for where it would be said.
 
+    Args:
+        is_sure: `--yes` was given, so nobody is asked.
+        issues: those of the command line, as `[HOST/]OWNER/REPO#N`, beside the projects of all
+            reports that were filed.
+
     Raises:
-        UsageError: there is nobody to ask.
+        UsageError: there is nobody to ask, or the store cannot be used.
         AuthenticationError: there is no token for where it would be said.
     """
     if not is_sure and not user.is_there:
@@ -94,7 +99,13 @@ class GitHub:
         self._projects: Json = {}
 
     def read_issue_state(self, address: str, number: int, since: datetime) -> IssueState:
-        """See `notifications.Tracker`.
+        """See `notifications.Tracker`; the comments are those that were created at `since` or later,
+        not those that were only edited then.
+
+        Args:
+            address: the project, as `[HOST/]OWNER/REPO`.
+            number: of the issue in it.
+            since: with its time zone.
 
         Raises:
             AuthenticationError, UsageError, TrackerError: as `TrackerSession.explain_failures`

@@ -61,6 +61,11 @@ def is_issue(name: str) -> bool:
 def resolve_subject(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
     """The repro that a word means, whatever it is: a file, a report folder, or an issue.
 
+    Args:
+        name: a path, an issue's address, or `OWNER/REPO#N`.
+        trust: an issue's program is to run without a sandbox.
+        user: with `trust`, is shown that program first, and asked; None: nobody is.
+
     Raises:
         UsageError: there is no such thing, or it cannot be read.
         CannotJudgeError: somebody who was asked did not want the code to run.
@@ -119,8 +124,20 @@ def judge_issue(
 ) -> Decision:
     """What an issue's program shows in one interpreter.
 
+    Where it needs a device that is not there, it is judged on the CPU, and only a failure there
+    counts.
+
+    Args:
+        subject: one with an `origin`, which states the failure.
+        python: the interpreter, which has a torch.
+        limits: of each run: seconds, and GiB.
+        stopped: is asked after the runs and after the diagnosis.
+
+    Returns:
+        The outcome with its sentence. It cannot be judged where packages or devices are missing.
+
     Raises:
-        CannotJudgeError: there is no sandbox.
+        CannotJudgeError: there is no sandbox, or `python` cannot be used.
         CancelledError: `stopped` is set.
     """
 

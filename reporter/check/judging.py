@@ -75,7 +75,13 @@ class Decision:
 def observe(
     answer: Answer, wanted: Signature | None, limit: float, cold: bool = True
 ) -> Observation:
-    """What a run shows of the `wanted` failure; without one any failure of the compiler counts."""
+    """What a run shows of the `wanted` failure; without one any failure of the compiler counts.
+
+    Args:
+        answer: how the run ended.
+        limit: seconds that the run had, for the sentence on one that did not end.
+        cold: whether it was a fresh process, and no warm worker.
+    """
     match answer.outcome:
         case CandidateOutcome.PASSES:
             return Observation(CheckOutcome.FIXED, cold=cold)

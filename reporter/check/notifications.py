@@ -129,6 +129,11 @@ class Tracker(Protocol):
     def read_issue_state(self, address: str, number: int, since: datetime) -> IssueState:
         """The issue, with what was written there since.
 
+        Args:
+            address: the project, as `[HOST/]OWNER/REPO`.
+            number: of the issue in it.
+            since: with its time zone; older comments are not read.
+
         Raises:
             BugreportError: it cannot be read.
         """
@@ -158,8 +163,11 @@ def find_due_comments(
     """The comments that are due: of each report that has an issue the newest release that could be
     judged, if its outcome is news.
 
-    What somebody else has said lately is remembered as said. An issue that cannot be read is told
-    of as `trouble`, and its news stays due.
+    Args:
+        store: has where reports were filed and what their issues were told; what somebody else has
+            said lately is written there as said.
+        results: of one check; those that could not be judged are passed over.
+        trouble: gets a sentence for each issue that cannot be read; its news stays due.
     """
     found = []
     for key, check in _select_newest(results).items():
@@ -179,8 +187,15 @@ def post_comments(
     tracker: Tracker,
     comments: Sequence[Comment],
 ) -> list[Notification]:
-    """Post what is due, one after the other, and remember each one at once; what could not be said
-    is said the next time.
+    """Posts what is due, one after the other.
+
+    Args:
+        store: remembers each comment as soon as it is posted.
+        comments: as `find_due_comments` returns them.
+
+    Returns:
+        What became of each: its URL, or why it could not be said, which is said the next time.
+        What another process has said meanwhile is left out.
     """
     told = []
     for comment in comments:

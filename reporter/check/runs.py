@@ -45,7 +45,15 @@ class CheckRun:
 def begin(
     store: sqlite3.Connection, path: Path, plan: Sequence[str], kind: str
 ) -> Iterator[CheckRun]:
-    """The run for a plan, new or taken over. It is not finished until `finish` says so."""
+    """The run for a plan, new or taken over. It is not finished until `finish` says so.
+
+    One that was not finished is taken over for `_STALE` days, unless another process works on it.
+
+    Args:
+        path: the file of `store`; the lock of the plan lies beside it.
+        plan: what makes two plans the same, such as the keys of repros and releases.
+        kind: `bisect`, `check`, or `check 1/4` for a shard.
+    """
     digest = hashlib.sha256("\n".join([kind, *plan]).encode()).hexdigest()[:20]
     with _hold_lock(path, digest) as is_alone:
         yield _begin(store, digest, kind, is_alone)
@@ -92,7 +100,14 @@ def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -
 
 
 def keep(store: sqlite3.Connection, run: str, check: CheckResult) -> bool:
-    """Store a result; False if the run has one for this cell already, which then stays."""
+    """Stores a result.
+
+    Args:
+        run: the `id` of a `CheckRun`.
+
+    Returns:
+        False if the run has a result for this cell already, which then stays.
+    """
     shown = json.dumps(check.failure.to_json()) if check.failure else None
     with open_transaction(store):
         cursor = store.execute(
@@ -104,7 +119,12 @@ def keep(store: sqlite3.Connection, run: str, check: CheckResult) -> bool:
 
 
 def amend(store: sqlite3.Connection, run: str, check: CheckResult) -> None:
-    """Write what a result turned out to be when all others were known."""
+    """Writes what a result turned out to be when all others were known.
+
+    Args:
+        run: the `id` of a `CheckRun`, which has a result for this cell.
+        check: only its outcome and its detail are written.
+    """
     with open_transaction(store):
         store.execute(
             "UPDATE checks SET outcome = ?, detail = ? WHERE run = ? AND key = ? AND release = ?",
@@ -127,8 +147,14 @@ def list_results(store: sqlite3.Connection, run: str) -> list[CheckResult]:
 def find_last_results(
     store: sqlite3.Connection, cells: Sequence[Cell], except_run: str
 ) -> dict[Cell, CheckResult]:
-    """The latest earlier result of each cell that could be judged; those of `except_run`
-    do not count.
+    """The latest earlier result of each cell that could be judged.
+
+    Args:
+        cells: (key of the repro, label of the release).
+        except_run: the `id` of the run whose own results do not count.
+
+    Returns:
+        The results by cell; a cell without one is left out.
     """
     found = {}
     for key, release in cells:

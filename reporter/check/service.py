@@ -35,6 +35,12 @@ def serve(
     """Check, or put shards together, write the files that were asked for, and tell issues what is
     news.
 
+    Args:
+        asked: the options of `check`; with `merge` its `repros` are files of results.
+        usual: the interpreter that is checked where neither a release nor an interpreter is named.
+        processes: what each run may take: seconds, and GiB.
+        user: is asked before an issue's program runs without a sandbox, and before comments leave.
+
     Raises:
         BugreportError: options that contradict each other, nothing to check, or nobody to ask.
     """

@@ -105,7 +105,14 @@ class TaskRunner:
         isolation: Isolation = "fork",
         say: Callable[[str], None] = lambda _: None,
     ) -> TaskRunner:
-        """One on this machine's cache."""
+        """One on this machine's cache of environments.
+
+        Args:
+            jobs: candidates at a time in each interpreter.
+            memory: GiB that one candidate may take.
+            isolation: how a candidate gets its process from the warm worker.
+            say: gets a sentence where an environment has to be made first.
+        """
         return cls(Environments(find_cache_folder(), say), Pools(jobs, memory, isolation))
 
     def __enter__(self) -> TaskRunner:
