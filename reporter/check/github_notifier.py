@@ -99,8 +99,8 @@ class GitHub:
         self._projects: Json = {}
 
     def read_issue_state(self, address: str, number: int, since: datetime) -> IssueState:
-        """See `notifications.Tracker`; the comments are those that were created at `since` or later,
-        not those that were only edited then.
+        """See `notifications.Tracker`; a comment counts if it was created at `since` or later, not
+        if it was only edited then.
 
         Args:
             address: the project, as `[HOST/]OWNER/REPO`.
