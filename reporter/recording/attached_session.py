@@ -146,7 +146,12 @@ class AttachedSession(RecordingSession):
 
 
 def attach(folder: Path, cwd: Path, timeout: float) -> AttachedSession:
-    """The recorded program that connects through `folder`.
+    """The recorded program that connects through `folder`, when it has ended or hangs.
+
+    Args:
+        folder: exists; the socket `s` is made in it.
+        cwd: the folder that the program runs in.
+        timeout: seconds that one of its calls may take before it counts as hanging.
 
     Raises:
         UsageError: there is no such folder.

@@ -78,7 +78,13 @@ class ComparisonBasis:
 def compare(
     reference: str | None, actual: str | None, basis: ComparisonBasis | None = None
 ) -> CallQuestion[CompareAnswer]:
-    """Two snapshots of the call held against each other, given as paths of their files."""
+    """Two snapshots of the call held against each other.
+
+    Args:
+        reference: path of the file with the snapshot that counts as right, mostly eager's.
+        actual: path of the file with the one that is held against it.
+        basis: what else is known of the call; None: nothing.
+    """
     basis = basis or ComparisonBasis()
     message: CompareRequest = {
         "op": "compare",
@@ -152,8 +158,12 @@ def find_graph_breaks(backend: str | None = None) -> CallQuestion[GraphBreaksAns
 def inspect_guards(
     snapshot: str, static: Sequence[ArgumentChange], vary: Sequence[ArgumentChange] | None
 ) -> CallQuestion[GuardsAnswer]:
-    """What the call reused, and what had changed then; some changes are held static, or only some
-    are made.
+    """What the call reused, and what had changed then.
+
+    Args:
+        snapshot: path of the file that the snapshot of the call is written to.
+        static: changes that are held static.
+        vary: only these changes are made; None: all of them.
     """
     return CallQuestion(
         {

@@ -256,7 +256,13 @@ class ProgramRuns:
     def submit(
         self, call_session: RerunCallSession, message: CallRequest, timeout: float
     ) -> Future[CallAnswer]:
-        """Has `open_call_session` answer in one of the threads."""
+        """Has a call session answer in one of the threads, so that several are at work at a time.
+
+        Args:
+            call_session: of `open_call_session`.
+            message: what is asked.
+            timeout: seconds that the answer may take once the run is at the call.
+        """
         return self._threads.submit(call_session.answer, message, timeout)
 
     @property
