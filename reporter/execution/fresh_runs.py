@@ -49,6 +49,12 @@ class FreshRuns:
         """As `run_again`, with torch's debugging tools on; what they find lies in a new folder.
 
         Where the process cannot be forked it is an ordinary one, and there is no folder.
+
+        Args:
+            text: the complete repro.
+            tools: names of `collectors.debugtools`, such as `logs` and `trace`.
+            into: the path of that folder, which must not be there yet: `found`, with the files of
+                the tools, and `answer.json`, if the process wrote one.
         """
         forked = self._fork({"id": 0, "text": text, "timeout": limit, "tools": list(tools)}, into)
         return forked.answer if forked is not None else self.run_cold(text, limit)
@@ -63,7 +69,13 @@ class FreshRuns:
         return control.run_control(self.python, text, limit, self.warm)
 
     def look(self, text: str, limit: float, wanted: MeasurementRequest) -> list[MeasurementLine]:
-        """What `collectors.dynamo.measurements` finds of a text, as far as it came."""
+        """What `collectors.dynamo.measurements` finds of a repro, as far as it came.
+
+        Args:
+            text: the complete repro.
+            limit: seconds for the process; the lines that it has written before count.
+            wanted: what is measured.
+        """
         request: CandidateRequest = {"id": 0, "text": text, "timeout": limit, "measure": wanted}
         result = self._fork(request) or run_fresh(self.python, request, self.warm)
         return list(result.measurements)

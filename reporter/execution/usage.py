@@ -65,7 +65,14 @@ class Meter:
         self._lock = threading.Lock()
 
     def add(self, cpu: float = 0.0, compilations: int = 0, processes: int = 0) -> None:
-        """More of it: what the system does not count, or, below 0, counts a second time."""
+        """Adds what the system does not count for this process, or, below 0, takes off what it
+        counts a second time.
+
+        Args:
+            cpu: seconds of processor time.
+            compilations: frames that Dynamo compiled.
+            processes: how many were started.
+        """
         with self._lock:
             self._told += StageUsage(0.0, cpu, compilations, processes)
 

@@ -196,9 +196,15 @@ class WorkerPool:
     def submit(
         self, text: str, timeout: float | None = None, overrides: Overrides | None = None
     ) -> Future[Answer]:
-        """Run `text`; `Future.cancel` works before and while it runs, and then kills it.
+        """Runs `text`; `Future.cancel` works before and while it runs, and then kills it.
 
-        The future raises CannotJudgeError when `python` cannot run candidates at all.
+        Args:
+            text: the complete repro.
+            timeout: in seconds from its start; None: `time_limit`.
+            overrides: what its own `torch.compile` is given in place of its arguments.
+
+        Returns:
+            A future that raises CannotJudgeError when `python` cannot run candidates at all.
 
         Raises:
             RuntimeError: the pool is closed.
