@@ -31,7 +31,13 @@ _EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
 
 
 def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress) -> CapturedCall:
-    """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
+    """The recording with a bug's verdict if one block shows one by itself, else unchanged.
+
+    Args:
+        captured: a call with an assertion; without one nothing is looked at.
+        pool: the workers that the blocks run in.
+        progress: is told that the stage begins.
+    """
     if captured.material.assertion is None:
         return captured
     progress.begin_stage("blocks", "the blocks of the graph one by one, each against float64")

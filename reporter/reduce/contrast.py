@@ -42,7 +42,13 @@ class ContrastInterpreter:
         return InterpreterTest(self.pool, has_passed, self.name)
 
     def run_cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
-        """What that many fresh processes there do with `text`."""
+        """What fresh processes there do with a repro, each with at least five minutes.
+
+        Args:
+            text: the complete repro.
+            runs: how many processes, at least one.
+            threads: how many of them at a time, at most.
+        """
         limit = max(300.0, 4 * self.pool.time_limit)
         with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
             started = [
@@ -70,7 +76,13 @@ class Refusals:
         self._by_name: dict[str, list[Answer]] = {}
 
     def add(self, name: str, text: str, answer: Answer) -> None:
-        """A settled candidate failed here and did not pass in the interpreter `name`."""
+        """A settled candidate failed here and did not pass in another interpreter.
+
+        Args:
+            name: the `name` of that `ContrastInterpreter`.
+            text: the candidate, of which nothing is kept.
+            answer: what it did there.
+        """
         self._by_name.setdefault(name, []).append(answer)
 
     def explain(self) -> str | None:
@@ -111,6 +123,12 @@ def verify_contrasts(
     contrasts: Sequence[ContrastInterpreter], text: str, runs: int, threads: int
 ) -> tuple[ContrastSection, ...]:
     """The rows of `differs_from`, each from fresh processes.
+
+    Args:
+        contrasts: the interpreters of --differs-from.
+        text: the final repro.
+        runs: processes in each of them, all of which have to pass.
+        threads: how many of these at a time.
 
     Raises:
         CannotJudgeError: one of them does not pass.

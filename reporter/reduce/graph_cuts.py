@@ -52,7 +52,15 @@ def _choose_recipe(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
 
 
 def convert_to_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
-    """An input that stands for an intermediate."""
+    """An input that stands for an intermediate, under the same name.
+
+    Its values are those that were seen; else random ones, of which integers keep the range of the
+    input that they come from.
+
+    Args:
+        graph: where `name` is computed.
+        meta: shape, dtype and device of it; it requires a gradient only where it is of floats.
+    """
     node = graph.find_node(name)
     meta = replace(meta, requires_grad=meta.requires_grad and meta.is_float)
     symbols = node.symbols if node is not None else ()
@@ -133,7 +141,8 @@ def select_suffix(graph: Graph, start: int) -> Graph | None:
 
 
 def are_alike(graph: Graph, one: str, two: str) -> bool:
-    """Whether both values are tensors of the same shape and dtype."""
+    """Whether the values named `one` and `two` in a graph are tensors of the same shape and dtype.
+    """
     a, b = graph.find_meta(one), graph.find_meta(two)
     return (
         isinstance(a, TensorMeta)

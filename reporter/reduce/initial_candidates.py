@@ -58,6 +58,13 @@ def build_graph_candidates(
 
     The whole graph with plain values; for wrong values its blocks alone, where the noise of the
     rest is gone; then the whole graph with ever closer values.
+
+    Args:
+        captured: a graph as the target sent it; there are none of one that it cannot write down, or
+            that cannot be made public.
+        way: how it was captured: with the earlier calls, and with dynamic sizes.
+        assertion: what the verdict asks for; candidates may assert the same more cheaply.
+        layer: the one at fault, which says what is cheaper.
     """
     if "unsupported" in captured:
         return
@@ -90,6 +97,8 @@ def list_slices(
     Once with plain values, and for wrong values again with the ranges that were seen, before that
     with NaNs or infinities where there were any, and last with values on one side of zero. A
     failure that needs several calls is left to the whole graph, whose sizes change together.
+
+    The arguments are those of `build_graph_candidates`: `captured`, `way`, `assertion`, `layer`.
     """
     if "unsupported" in captured or way.get("replay") or assertion.kind in SEVERAL_CALLS:
         return
@@ -206,7 +215,13 @@ def fix_constant_sizes(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int]
 def build_source_candidates(
     content: Content, assertion: ReproAssertion, layer: Layer
 ) -> Iterator[Candidate]:
-    """Candidates of a rewritten source under the assertion, then under weaker ones."""
+    """Candidates of a rewritten source under the assertion, then under weaker ones.
+
+    Args:
+        content: what they consist of; only the assertion differs.
+        assertion: what the verdict asks for.
+        layer: the one at fault; a cheaper backend that shows it comes first.
+    """
     assertions = _with_backward(assertion)
     cheaper = choose_cheaper_backend(assertion, layer)
     if cheaper is not None:

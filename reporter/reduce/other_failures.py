@@ -98,10 +98,18 @@ class OtherFailures:
 
     def confirm(self, python: Path, limit: float, warm: Path) -> tuple[OtherFailure, ...]:
         """Those of the smallest few that a fresh process shows as well, and that pass without the
-        compiler; `limit` in seconds for each process.
+        compiler.
 
         One that still has numbers of the private program is left out: nothing has asked whether it
         needs them.
+
+        Args:
+            python: the interpreter that they failed in.
+            limit: in seconds for each process.
+            warm: the cache of a warm-up, whose toolchain checks are used.
+
+        Returns:
+            At most `MOST`, the smallest first.
         """
         found = self._found.values()
         public = [other for other in found if _has_plain_numbers(other.text, self._of_the_text)]

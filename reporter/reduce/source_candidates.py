@@ -59,8 +59,13 @@ class RewrittenProgram:
 def rewrite_program(
     captured: CapturedCall, exact: bool = False, say: Callable[[str], None] = lambda _: None
 ) -> RewrittenProgram | None:
-    """The failing callable as public code, or None if its source cannot be had; `say` is told why
-    not.
+    """The failing callable as public code, or None if its source cannot be had.
+
+    Args:
+        captured: has what was gathered of the program.
+        exact: whether tensors of a few small whole numbers keep their values, which are the user's
+            own.
+        say: gets a sentence of why there is none, unless nothing was gathered.
     """
     if not captured.material.gathered:
         return None
@@ -208,6 +213,14 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     A backend that fails for everybody shows nothing, and the shortest way to an error is to raise
     it always. So what the whole backend compiles rightly (`_CONTROLS`) each version has to, too;
     one that compiles none of that stays as it is.
+
+    Args:
+        candidate: its assertion's prelude holds the backend as `write_backend` writes `program`.
+        program: the backend alone, as public code.
+        ask: runs the versions.
+
+    Returns:
+        The same candidate where the prelude does not hold it or nothing smaller fails.
     """
 
     before = candidate.assertion.prelude
