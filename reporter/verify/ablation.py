@@ -87,7 +87,14 @@ def _build_overrides(assertion: ReproAssertion, overrides: Overrides) -> Overrid
 def run_ablation(
     pool: WorkerPool, text: str, assertion: ReproAssertion, wanted: Signature
 ) -> Iterator[RungRow]:
-    """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
+    """Runs every variant of the repro; the rows in order, as `report.json` has them.
+
+    Args:
+        pool: runs them; each gets a multiple of its time limit, but a hang no more than that.
+        text: the complete repro.
+        assertion: its own, of which a variant overrides what differs.
+        wanted: the failure that a variant shows or not.
+    """
     rows = list(list_variants(assertion, wanted.layer, wanted.kind))
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
