@@ -103,7 +103,13 @@ def differs(rung: MeasuredRung) -> bool:
 def excuse(
     runner: LadderRunner, compiled: MeasuredRung, excuses: tuple[Excuse, ...]
 ) -> Diagnosis | None:
-    """The first excuse that explains all that differs in a rung, or None."""
+    """The verdict of the first excuse that explains all that differs in a rung, or None.
+
+    Args:
+        runner: measures the rungs that the excuses need.
+        compiled: a rung that differs from eager, or raises.
+        excuses: in the order in which they are asked.
+    """
     wrong = list_wrong_properties(compiled)
     for one in excuses:
         found = one.ask(runner, compiled) if wrong <= one.explains else None

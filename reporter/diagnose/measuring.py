@@ -40,8 +40,14 @@ def make_diagnosis(
     reproduced: tuple[int, int] = (0, 0),
     **details: Any,
 ) -> Diagnosis:
-    """A verdict on the runner's finding; `cited` are the rungs that show it, `details` further
-    fields of `Diagnosis`.
+    """A verdict on the runner's finding.
+
+    Args:
+        layer: the one at fault, `NONE` where none is.
+        summary: sentences for people.
+        cited: names of the rungs that show it.
+        reproduced: (times seen, times run), as `measure_steadiness` counts.
+        details: further fields of `Diagnosis`.
     """
     basis = VerdictBasis(runner.finding, runner.ladder, tuple(cited), reproduced)
     return Diagnosis(kind, layer, summary, basis=basis, **details)
@@ -153,8 +159,11 @@ def measure_steadiness(
     """How often the user's own call showed the symptom: (times seen, times run), the script's call
     included.
 
-    Where no repetition has shown it yet, it is repeated a few times more. `afresh` False counts
-    the graph that the program had, and none that is compiled anew.
+    Where no repetition has shown it yet, it is repeated `REPEATS` times more.
+
+    Args:
+        bad: whether a rung shows the symptom.
+        afresh: False counts the graph that the program had, and none that is compiled anew.
     """
     names = (COMPILED, runner.find_own_rung()) if afresh else (COMPILED,)
     own = [runner.ladder[name] for name in names]

@@ -92,8 +92,18 @@ def find_with_workaround(
     say: Callable[[str], None] = lambda _: None,
     supported: SupportedVariations = USUAL,
 ) -> tuple[CulpritSection, Variation | None]:
-    """The same, and how a program is compiled with the workaround; None where there is none, or
-    where the bug is there with it in the user's own backend.
+    """Searches for the culprit of a bug, and for how a program is compiled without it.
+
+    Args:
+        experiment: compiles under a variation and says whether the bug is there.
+        bug: what is looked for.
+        budget: seconds for everything, and runs at a time.
+        say: gets what is being tried.
+        supported: what the release can be asked.
+
+    Returns:
+        The section of the document, and the workaround; None where there is none, or where the bug
+        is there with it in the user's own backend.
     """
     search = _CulpritSearch(experiment, bug, budget, say, supported)
     return search.find(), search.workaround

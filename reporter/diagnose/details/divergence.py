@@ -126,7 +126,15 @@ def find_divergence(
     """Where eager and compiled first part, in public words and with numbers as they are; None if
     there is no graph to look at.
 
-    `clock` gives seconds; the budget is of that clock.
+    Args:
+        source: the recorded call; a finding also says whether the earlier calls come before it.
+        settings: how prefixes of its graphs are compiled and compared.
+        budget: seconds for everything and for one fork, and forks at a time.
+        say: gets what is being compared.
+        clock: gives seconds; the budget is of that clock.
+
+    Returns:
+        Errors of the first graph that differs, by position from 0; they may be infinite or NaN.
     """
     call_session, replay = (
         (source.call_session, source.original.replay)

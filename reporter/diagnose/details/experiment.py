@@ -280,8 +280,17 @@ def make_pool_experiment(
 ) -> Experiment:
     """Experiments on a repro, which has its own assertion, in warm workers.
 
-    Where eager refuses the call (`eager_failure`), any exception passes the repro's own assertion.
-    Here a variation has to refuse it as eager does.
+    Where eager refuses the call, any exception passes the repro's own assertion. Here a variation
+    has to refuse it as eager does.
+
+    Args:
+        pool: has the time limit of each run.
+        text: the complete repro.
+        wanted: the failure that counts as the bug.
+        eager_failure: the exception with which eager refuses the call.
+
+    Returns:
+        What takes a variation and gives a future of its trial; cancelling that ends the run.
     """
     interesting = make_matcher(wanted)
     refused = eager_failure if wanted.kind == Kind.ACCEPTS_INVALID else None
@@ -351,8 +360,11 @@ USUAL = SupportedVariations(
 def ask_supported_variations(
     call_session: CallSession, names: list[str], timeout: float
 ) -> SupportedVariations:
-    """Asks the release behind a recorded call what it can vary; `names` are settings of
-    interest.
+    """What the release behind a recorded call can vary; `USUAL` where it does not answer.
+
+    Args:
+        names: settings of interest, by full name, such as `torch._inductor.config.max_fusion_size`.
+        timeout: in seconds.
     """
     answer = call_session.request(questions.list_subsystems(names), timeout)
     if answer["outcome"] != CallOutcome.OK:

@@ -309,8 +309,14 @@ SWITCHES: dict[Layer, tuple[ConfigSwitch, ...]] = {
 def select_switches(
     layer: Layer, device: str, settings: TorchSettings | None, mode: str | None = None
 ) -> list[ConfigSwitch]:
-    """The switches worth trying; `settings` holds the present values of those a release has (None:
-    not known).
+    """The switches worth trying for a bug, in the order of the table.
+
+    Args:
+        layer: the one at fault.
+        device: `cpu` or `cuda`; switches of the other one are left out.
+        settings: the present values of those that a release has; None: not known. A switch that
+            changes none of them is left out.
+        mode: the user's `mode=` of torch.compile; with one the default mode comes first.
     """
     table = (DEFAULT_MODE, *SWITCHES.get(layer, ())) if mode else SWITCHES.get(layer, ())
     return [

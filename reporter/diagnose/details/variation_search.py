@@ -87,7 +87,15 @@ def locate(ask: Ask, total: int | None, jobs: int) -> LocatedApplication:
     """The number of the first application that brings a bug which is gone without any and there
     with all.
 
-    Where `total` is not known, the number is doubled until the bug is there.
+    Args:
+        ask: the trials with so many applications each; None for one that there was no time for.
+        total: how many applications there are; None: not known, so the number is doubled until the
+            bug is there.
+        jobs: trials that run side by side.
+
+    Returns:
+        A `number` of None where doubling came to its limit, or to the end of the time, without the
+        bug.
     """
     low, high, complete = (0, total, True) if total is not None else _gallop(ask)
     if high is None:
