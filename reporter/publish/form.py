@@ -17,6 +17,11 @@ def choose_form(
 ) -> IssueForm:
     """The form for an issue about `layer`, or for a feature request.
 
+    Args:
+        options: a `template` in it is taken, whatever the rest.
+        layer: the one at fault, whose project gets the issue.
+        is_request: whether it asks for a feature.
+
     Raises:
         UsageError: the one asked for is none.
     """

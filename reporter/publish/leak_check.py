@@ -218,7 +218,14 @@ class AllowList:
         environment: Mapping[str, Any],
         *revisions: str | None,
     ) -> AllowList:
-        """What a report with this Versions block, on these revisions of torch, is held against."""
+        """What a report with this Versions block, on these revisions of torch, is held against.
+
+        Args:
+            terms: private words and numbers.
+            internals: the words of torch's own tracebacks and the addresses in its messages.
+            environment: the Versions block, whose own words and values are no leak.
+            revisions: commits of torch; None: not known.
+        """
         words = (*internals, *list_machine_words(environment))
         return cls(terms, words, list_public_values(environment, *revisions))
 

@@ -23,8 +23,11 @@ def collect_terms(
 ) -> Terms:
     """What the report is searched for: the program's words and those of its surroundings.
 
-    A size that the failure needs is listed in it, and allowed values are allowed. `folder` is where
-    the program runs.
+    Args:
+        options: with `keep_source` the program's own words may leave.
+        captured: has the sources and the sizes of the private program.
+        built: the repro; sizes that the failure needs, and values that were allowed, may be in it.
+        folder: where the program runs.
     """
     around = find_terms(
         folder,

@@ -60,10 +60,17 @@ def check_torch_report(
     found: ReproEvidence | None,
     note: Callable[[str], None],
 ) -> Outgoing:
-    """The report as it leaves; `note` gets what the lint found.
+    """The report as it leaves.
 
-    What the compiler made of the repro (`found`) is full of words of its own; where one of them is
-    also a private name, the excerpt stays behind rather than the report.
+    What the compiler made of the repro is full of words of its own; where one of them is also a
+    private name, the excerpt stays behind rather than the report.
+
+    Args:
+        to: has the folder, the user's own words, and what the run took.
+        captured: the private call.
+        built: the repro that was verified.
+        found: what torch's tools said of the repro; None: nothing.
+        note: gets what the lint found.
 
     Raises:
         LeakError, UsageError: as `build_outgoing` does.
