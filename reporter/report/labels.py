@@ -64,7 +64,12 @@ class LabelGrounds:
 def choose_labels(
     kind: Kind, layer: Layer, is_bug: bool, grounds: LabelGrounds | None = None
 ) -> list[str]:
-    """Labels for an issue, the component first."""
+    """Labels for an issue, the component first; none for what is no bug.
+
+    Args:
+        layer: the one at fault, which names the component.
+        grounds: what else was measured; None: nothing.
+    """
     grounds = grounds or LabelGrounds()
     if not is_bug:
         return []
