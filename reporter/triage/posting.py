@@ -20,9 +20,17 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
     """Posts the comment if the person says yes; labels stay a suggestion, since most who triage may
     not set them.
 
+    Args:
+        result: of an issue on a tracker, whose `comment` is posted.
+        session: with the host of that issue.
+        user: sees the comment first.
+
+    Returns:
+        The result, with the address of the comment in `posted` if it is there now.
+
     Raises:
         LeakError: the comment names this machine or its user.
-        UsageError: there is nobody to ask, or nothing to post.
+        UsageError: there is a comment and nobody to ask.
         TrackerError, AuthenticationError: as for filing.
     """
     address = result.thread.address

@@ -26,7 +26,15 @@ from reporter.triage.verdict import MARK
 
 
 def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
-    """Diagnoses or reduces `repro.py` and prints the document behind `MARK`."""
+    """Diagnoses or reduces `repro.py` and prints the document behind `MARK`.
+
+    Args:
+        verb: `diagnose` or `create`.
+        python: path of the interpreter.
+        jobs: candidates at a time, as text, like the other numbers.
+        timeout: seconds for one run.
+        memory: GiB for one candidate.
+    """
     _lend(Path(python))
     accounts: list[ProgramAccount] = []
     output = Path(os.environ.get("TMPDIR", "/tmp")) / "report"

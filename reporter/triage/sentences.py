@@ -63,7 +63,14 @@ class Errors:
 
 
 def describe(kind: Kind | None, layer: Layer, errors: Errors, calls: int) -> str:
-    """One or two sentences; empty without a verdict."""
+    """One or two sentences; empty without a verdict.
+
+    Args:
+        kind: None: there is no verdict.
+        layer: only tells a fault of eager's operator from one of the compiled call.
+        errors: follow as numbers where they were measured.
+        calls: calls of compiled functions that the program made.
+    """
     if kind is None:
         return ""
     if kind == Kind.NOT_REPRODUCED and not calls:

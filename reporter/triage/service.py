@@ -35,6 +35,14 @@ def serve(
 ) -> Triage | TriagedSearch:
     """Triages one issue or many.
 
+    Args:
+        asked: the options of `triage`: an issue, or a search.
+        repo: the project that is searched, as `[HOST/]OWNER/REPO`; None: that of the issue. A
+            search needs one.
+        usual: the interpreter where neither a release nor an interpreter is named.
+        processes: what each run may take: seconds, and GiB.
+        user: sees code that runs without a sandbox and the comment, and is asked.
+
     Raises:
         UsageError: what was asked for does not go together, or cannot be read.
         CannotJudgeError: there is no sandbox, and --trust was not given.

@@ -28,9 +28,13 @@ _AROUND = frozenset(
 def add_duplicates(
     result: Triage, session: TrackerSession | None, repository: Repository | None
 ) -> Triage:
-    """The result with its candidates.
+    """The result with its candidates; as it is where nothing was judged or no project is known.
 
     A search that fails costs the list, not the triage, and is told in a note.
+
+    Args:
+        session: with the tracker; None: only the store is searched.
+        repository: the project to search; None: that of the issue.
     """
     address = result.thread.address
     place = repository or (address.repository if address else None)

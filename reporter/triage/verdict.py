@@ -113,7 +113,17 @@ class CommandVerdict:
 def judge(
     verb: Literal["diagnose", "create"], info: InterpreterInfo, text: str, limits: RunLimits
 ) -> CommandVerdict:
-    """Runs `diagnose` or `create` (`verb`) on a program in the sandbox.
+    """Runs `diagnose` or `create` on a program in the sandbox.
+
+    Args:
+        verb: which of the two.
+        info: the interpreter that it is judged in.
+        text: the program, as it was posted.
+        limits: of each run in it; the command as a whole gets a multiple of these seconds, and of
+            memory as much for each job and some for the tool.
+
+    Returns:
+        The verdict, or why there is none; `seconds` of the command as a whole.
 
     Raises:
         CannotJudgeError: there is no sandbox.

@@ -238,7 +238,16 @@ def pick_exception(raised: tuple[StatedException, ...]) -> StatedException | Non
 
 
 def compare(wanted: StatedFailure, signal: str | None, timed_out: bool, stderr: str) -> Match:
-    """Whether a run that failed failed as stated."""
+    """Whether a run that failed failed as stated.
+
+    Args:
+        signal: the name of the signal that ended it, such as `SIGSEGV`; None: it ended by itself.
+        timed_out: whether it was stopped at its time limit.
+        stderr: the end of its standard error, in which the exceptions are found.
+
+    Returns:
+        `UNCLEAR` where the issue does not say enough to compare.
+    """
     match wanted.sort:
         case StatedSymptom.DIES:
             return Match.SAME if signal else Match.DIFFERENT
