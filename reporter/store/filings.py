@@ -86,7 +86,12 @@ class KnownIssue:
 
 
 def find_filing(store: sqlite3.Connection, key: str, address: str) -> Filing | None:
-    """The state of one report at one place."""
+    """The state of one report at one place; None where it was never to be sent there.
+
+    Args:
+        key: of the report, from the text of its repro.
+        address: as `Filing` has it.
+    """
     row = store.execute(
         "SELECT * FROM filings WHERE key = ? AND repository = ?", (key, address)
     ).fetchone()
@@ -141,7 +146,12 @@ def set_state(
 
 
 def find_first_sending(store: sqlite3.Connection, key: str, address: str) -> str | None:
-    """When the report first left for this place; UTC in ISO 8601."""
+    """When the report first left for this place: UTC in ISO 8601, or None if it never did.
+
+    Args:
+        key: of the report, from the text of its repro.
+        address: as `Filing` has it.
+    """
     row = store.execute(
         "SELECT MIN(time) FROM filing_history WHERE key = ? AND repository = ? AND state = ?",
         (key, address, FilingState.SENT.value),
@@ -176,7 +186,12 @@ def remember_issue(store: sqlite3.Connection, issue: KnownIssue) -> None:
 
 
 def load_issue(store: sqlite3.Connection, repository: str, number: int) -> KnownIssue | None:
-    """What the tracker last said of an issue, or None if it was never asked."""
+    """What the tracker last said of an issue, or None if it was never asked.
+
+    Args:
+        repository: as `[HOST/]OWNER/REPO`.
+        number: of the issue in it.
+    """
     row = store.execute(
         "SELECT * FROM issues WHERE repository = ? AND number = ?", (repository, number)
     ).fetchone()
