@@ -96,7 +96,14 @@ def find_duplicates(
 ) -> Duplicates:
     """Searches the store, and the tracker where there is a session.
 
-    Raises nothing that the tracker or the store causes.
+    Raises nothing that the tracker or the store causes: it is told as `trouble` of the result.
+
+    Args:
+        session: with the host of `repository`; None: only the store is searched.
+        failure: what issues are compared with.
+
+    Returns:
+        At most `_SHOWN` candidates.
     """
     found: dict[str, PossibleDuplicate] = {}
     trouble: list[str] = []

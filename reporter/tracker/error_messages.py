@@ -76,7 +76,15 @@ def describe_refusal(
 def describe_no_answer(
     host: str, doing: str, error: Exception, timeout: float, *, writes: bool
 ) -> TrackerError:
-    """The error where there was no answer, or none that can be read."""
+    """The error where there was no answer, or none that can be read.
+
+    Args:
+        host: the tracker's, as `github.com`.
+        doing: what it was asked to do, as "read OWNER/REPO#N".
+        error: what the request raised.
+        timeout: seconds that it had.
+        writes: whether it would have changed something, so that this may have happened.
+    """
     root = _find_root(error)
     if _is_unsent(error):
         reason = getattr(root, "strerror", None) or _shorten(root)

@@ -71,8 +71,13 @@ def check_wanted(
 ) -> FilingRequest:
     """Refuses what would be refused later, so that `create --file` does so before its long run.
 
+    Args:
+        user: says whether somebody can answer.
+        comment_on: the number of the issue that a comment goes to; None: an issue of its own.
+
     Raises:
-        UsageError: no project, a label that is not ours to give, nobody to ask.
+        UsageError: no project, no such form, options that exclude each other, a label that is not
+            ours to give, nobody to ask.
         AuthenticationError: there is no token.
     """
     if not options.repo:
@@ -98,6 +103,11 @@ def check_wanted(
 
 def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | PreviewResult:
     """Files a report, or shows it.
+
+    Args:
+        folder: the report's, with its `private/`, by which the leak check searches again.
+        wanted: as `check_wanted` returns it.
+        user: sees what leaves, and is asked.
 
     Raises:
         UsageError: there is no report, `--yes` lacks a sentence, or the project takes no issue.

@@ -150,7 +150,17 @@ def build_decline(repository: Repository, draft: Submission) -> PreviewResult:
 def render_submission(
     repository: Repository, draft: Submission, labels: tuple[str, ...], assignees: tuple[str, ...]
 ) -> list[str]:
-    """Exactly what leaves, between rules, with where it goes."""
+    """Exactly what leaves, between rules, with where it goes.
+
+    Args:
+        repository: the project.
+        draft: the title, the body and the log, of which the sizes are given in bytes.
+        labels: those that the issue gets, in the place of the draft's.
+        assignees: user names.
+
+    Returns:
+        Lines without their ends.
+    """
     bytes_of_body, bytes_of_log = (len(each.encode()) for each in (draft.text.body, draft.text.log))
     lines = [
         f"── what leaves, to {repository.url} ──",

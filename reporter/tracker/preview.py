@@ -61,6 +61,10 @@ def preview_submission(
 ) -> PreviewResult:
     """Exactly what would leave; nothing is asked of the network, so neither are labels nor
     duplicates.
+
+    Args:
+        options: labels in it stand in the place of the draft's.
+        notes: sentences that stand below it; one is added where the user's own words are missing.
     """
     labels = options.labels or draft.failure.labels
     if not has_words(draft):
@@ -87,6 +91,15 @@ def open_web_form(
     repository: Repository, draft: Submission, user: Prompt, notes: tuple[str, ...]
 ) -> PreviewResult:
     """The form in the browser; `sync` finds the issue later by the mark in its text.
+
+    The store has it as planned for the project from then on, unless it has another state there.
+
+    Args:
+        repository: the project whose form it is.
+        draft: its title, and its body where that fits, go into the page's address; the lines have
+            the whole body, to be pasted.
+        user: opens the page; where nobody is there, only its address is returned.
+        notes: sentences that stand below it.
 
     Raises:
         UsageError: the store cannot be used.
