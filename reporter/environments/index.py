@@ -168,7 +168,13 @@ def select_pythons(
 
 
 def find(text: str, index: str | None, backend: str | None) -> Release:
-    """The release that a word such as `latest`, `nightly` or `2.6` stands for.
+    """The release that a word such as `latest`, `nightly` or `2.6` stands for: the newest of them
+    with a wheel for this machine.
+
+    Args:
+        index: URL of the package index; None: that of pip, or PyTorch's own for nightlies.
+        backend: the build to install, such as `cpu` or `cu126`; None: what suits the machine.
+            Nightlies are looked for in the index of that build, else in that of `cpu`.
 
     Raises:
         UsageError, CannotJudgeError: there is no such thing, or the index cannot be asked.
@@ -207,8 +213,11 @@ def is_word(text: str) -> bool:
 
 
 def select_offers(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]:
-    """The offers from one version to the other, both included, oldest first; one for each public
-    version.
+    """The offers from one version to the other, oldest first; one for each public version.
+
+    Args:
+        listed: as `fetch_offers` returns them; of two with one public version the later one counts.
+        first, last: both included; a local part such as `+cpu` does not count.
     """
     low, high = Version(strip_local_part(first)), Version(strip_local_part(last))
     found: dict[Version, Offer] = {}

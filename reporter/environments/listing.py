@@ -88,7 +88,16 @@ def list_offers(index: str | None) -> EnvironmentListing:
 def add(
     texts: Sequence[str], index: str | None, backend: str | None, talk: TalkOptions
 ) -> EnvironmentListing:
-    """Make environments, all that can be made. Exit code 125 if one of them cannot.
+    """Makes environments, all that can be made.
+
+    Args:
+        texts: releases, wheels, or words such as `latest`.
+        index: URL of the package index; None: that of pip.
+        backend: the build to install, such as `cpu`; None: what suits the machine.
+        talk: how what is going on is shown.
+
+    Returns:
+        What was made and what was not; exit code 125 if one of them could not be made.
 
     Raises:
         UsageError: none was named, or a name is no release.

@@ -60,7 +60,12 @@ class Release:
 
 
 def parse(text: str, index: str | None = None, backend: str | None = None) -> Release:
-    """The release that `--torch TEXT` asks for: a version, or a wheel by its path or URL.
+    """The release that `--torch TEXT` asks for; the index is not asked whether there is one.
+
+    Args:
+        text: a version such as `2.6.0`, or the path or URL of a wheel.
+        index: URL of the package index of a version; None: the default one.
+        backend: the build of a version, such as `cpu`; None: what suits the machine.
 
     Raises:
         UsageError: it is neither.
