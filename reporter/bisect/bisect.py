@@ -118,8 +118,13 @@ def bisect(
     engine: Engine | None = None,
     user: Prompt | None = None,
 ) -> BisectResult:
-    """Search for the change; `user` is shown the program of an issue that is to run without a
-    sandbox, and asked.
+    """Searches for the change, first among releases, then among nightlies where that was asked for.
+
+    Args:
+        asked: the repro, the ends, and what is looked for.
+        processes: what each run may take: seconds, and GiB.
+        engine: performs the checks; None: one of this machine, for this search.
+        user: is shown the program of an issue that is to run without a sandbox, and asked.
 
     Raises:
         UsageError: there is no such repro, or the ends cannot be used.

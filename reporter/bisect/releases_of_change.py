@@ -26,7 +26,13 @@ def name_releases_of_change(
 ) -> RunResult:
     """The result of `create --bisect`, with the releases between which the failure came, or went.
 
-    The search begins at what the report knows of other releases, else at the oldest one.
+    The search begins at what the report knows of other releases, else at the oldest one. Where it
+    fails, the result has a note that says why.
+
+    Args:
+        result: one without a folder comes back as it is.
+        processes: what each run may take: seconds, and GiB.
+        engine: performs the checks; None: one of this machine, for this search.
     """
     if result.folder is None:
         return result
