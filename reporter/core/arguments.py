@@ -24,7 +24,13 @@ class Argument:
 
 
 def declare_argument(metavar: str, help: str, default: Any = MISSING) -> Any:
-    """A field that is given without a flag; without a `default` it has to be."""
+    """A field that is given without a flag.
+
+    Args:
+        metavar: what the usage calls it.
+        help: its line on the help page.
+        default: without one it has to be given; a tuple if there may be several.
+    """
     return field(default=default, metadata={"argument": Argument("", metavar, help)})
 
 
@@ -40,7 +46,15 @@ def declare_option(
     default: Any = None,
     limits: tuple[int | None, int | None] = (None, None),
 ) -> Any:
-    """A field whose flag takes a value."""
+    """A field whose flag takes a value.
+
+    Args:
+        flag: with its dashes.
+        metavar: what the usage calls the value.
+        help: its line on the help page.
+        default: a tuple if it may be given several times.
+        limits: the least and the most that a number may be; None: no limit.
+    """
     return field(default=default, metadata={"argument": Argument(flag, metavar, help, limits)})
 
 

@@ -76,8 +76,15 @@ def bisect_prefix(n: int, ask: Ask, least: int = 0, workers: int = 1) -> int:
 
 
 def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -> int:
-    """The start of the shortest interesting suffix, at most `most`; the suffix that starts at 0
-    is interesting.
+    """The start of the shortest interesting suffix of `n` items; the one that starts at 0 is
+    interesting.
+
+    It asks as `bisect_prefix` does, about starts in place of lengths.
+
+    Args:
+        ask: whether the suffix from a start on is interesting, with the starts that may follow.
+        most: the start is at most this; None: `n`, the empty suffix.
+        workers: `workers - 1` hints accompany each question.
     """
     last = n if most is None else most
 

@@ -38,7 +38,15 @@ def resolve(
     args: tuple[str, ...],
     cwd: Path | None = None,
 ) -> Options:
-    """Options from `given` flags (None = not given), then environment, project, user file, default.
+    """Options from flags, then environment, project, user file, default; the first that has one
+    wins.
+
+    Args:
+        given: field of `Options` -> value of its flag; None = not given.
+        script: the program to run, if there is one.
+        args: the program's own arguments.
+        cwd: the folder that paths are relative to and the project is looked for from; None: that of
+            this process.
 
     Raises:
         UsageError: a value cannot be used, a key is unknown, or a settings file is not TOML.

@@ -115,6 +115,10 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Failure) -> Signature:
 
     A message that user code composed (a backend of the user's own, say) names the user's program,
     so it is no part. An internal assertion is torch's own, whoever has called the operator.
+
+    Args:
+        layer: the one at fault; None: not known. Failures are compared without it.
+        failure: the exception as the target describes it; its frames are outermost first.
     """
     line = str(failure.get("first_line", ""))
     is_of_torch = "error:" in line or "INTERNAL ASSERT FAILED" in line
