@@ -73,7 +73,14 @@ def ask_of_call(
 def collect_call_evidence(
     call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> CallEvidence:
-    """What torch's own tools say of a recorded call: `ask_of_call`, waiting for its answer."""
+    """What torch's own tools say of a recorded call: `ask_of_call`, waiting for its answer.
+
+    Args:
+        folder: is made if need be, and must be private: each tool has a folder in it, and
+            `evidence.json` says what came of them.
+        budget: seconds for the call with the tools on.
+        options: the one function to compile; None: what the program compiles.
+    """
     return ask_of_call(call_session, folder, budget, options).wait()
 
 
