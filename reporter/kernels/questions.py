@@ -30,7 +30,14 @@ def defines_kernels(script: Path) -> bool:
 
 
 def ask(python: Path, spec: KernelSpec, cwd: Path, timeout: float) -> KernelsAnswer:
-    """The answer, or `{"skipped": reason}` where the process gave none within `timeout` seconds."""
+    """The answer about kernels, or `{"skipped": reason}` where the process gave none.
+
+    Args:
+        python: the interpreter; one without Triton answers `missing`.
+        spec: the question; the folder and the file of the answer are filled in here.
+        cwd: the folder that the process runs in.
+        timeout: in seconds.
+    """
     with tempfile.TemporaryDirectory(prefix="kernels-") as name:
         folder = Path(name).resolve()
         answer = folder / "answer.json"

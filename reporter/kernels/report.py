@@ -92,7 +92,13 @@ def build_kernel_report(
     compiled: KernelsAnswer,
     info: InterpreterInfo,
 ) -> Report:
-    """The report of a verdict without its repro: what the interpreter and the compiler said."""
+    """The report of a verdict without its repro: what the interpreter and the compiler said.
+
+    Args:
+        interpreted: how the script ended under Triton's interpreter.
+        compiled: its launches, at least one, with what each target said of them.
+        info: the interpreter of Python that both ran in.
+    """
     answer: TargetAnswer = verdict.answer or {}
     return Report(
         Verdict(

@@ -48,7 +48,16 @@ class KernelSearch:
 
 
 def ask_target(ask: Ask, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
-    """What the compiler says of each kernel for one target."""
+    """What the compiler says of each kernel for one target.
+
+    Args:
+        ask: hands a question to a fresh process.
+        kernels: at least one; all of them have the name of the first.
+        target: such as `cuda:90`.
+
+    Returns:
+        An answer for each kernel, in order; `BROKEN` for those that the process did not come to.
+    """
     head = "import triton\nimport triton.language as tl\n\n"
     spec: KernelSpec = {
         "what": "candidates",

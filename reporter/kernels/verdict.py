@@ -37,8 +37,15 @@ class KernelVerdict:
 
 
 def judge(interpreted: KernelsAnswer, compiled: KernelsAnswer, source: str) -> KernelVerdict:
-    """The verdict on a script, from its run under the interpreter and the cross-compilation of its
-    launches.
+    """The verdict on a script.
+
+    What does not compile is judged first, in the order of the launches; values only where nothing
+    failed, was refused or took too long.
+
+    Args:
+        interpreted: its run under Triton's interpreter.
+        compiled: the cross-compilation of its launches.
+        source: the text of the script, which tells whether inline assembly is the user's own.
     """
     answers = [(row, item) for row in compiled.get("launches", ()) for item in row["targets"]]
     broken = next(((row, item) for row, item in answers if item["outcome"] in _KINDS), None)
