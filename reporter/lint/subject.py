@@ -80,7 +80,13 @@ class LintSubject:
 def collect_texts(
     form: IssueForm, issue: str, repro: str, test: str, report: Report
 ) -> LintSubject:
-    """A report that is not written yet."""
+    """The subject of a report that is not written yet.
+
+    Args:
+        issue: the text of issue.md, of which the first line is the title.
+        repro: the text of repro.py.
+        test: the text of test_repro.py.
+    """
     title, _, rest = issue.partition("\n")
     return LintSubject(form, title, rest.removeprefix("\n"), repro, test, report)
 
