@@ -61,8 +61,15 @@ class OptionalMeasurements:
                 self._stop()
 
     def begin(self, name: str, ask: Callable[[], T], otherwise: T) -> Callable[[], T]:
-        """Begins a measurement of the stage that goes on; what is returned waits for it, and
-        returns what `measure` would.
+        """Begins a measurement of the stage that goes on, beside others.
+
+        Args:
+            name: as a report names what it left out.
+            ask: measures, in another thread.
+            otherwise: what comes back where there is no time for it or Ctrl-C ends it.
+
+        Returns:
+            What waits for it, and returns what `measure` would.
         """
         if self.may_begin():
             try:
@@ -87,7 +94,13 @@ class OptionalMeasurements:
         return self._wanted and (self._end is None or self._clock() < self._end)
 
     def wait(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
-        """What `ask` returns; after Ctrl-C nothing more is waited for."""
+        """What `ask` returns; after Ctrl-C nothing more is waited for.
+
+        Args:
+            name: as a report names what it left out.
+            ask: measures, or waits for what was begun.
+            otherwise: what comes back after Ctrl-C.
+        """
         if self._wanted:
             try:
                 return ask()

@@ -372,6 +372,12 @@ def watch_script(
 ) -> WatchedScript:
     """The program that was named, which has its share of what is left of the budget.
 
+    Args:
+        options: name it, and its time limit in seconds.
+        python: the interpreter that it runs in.
+        folder: for the files of the recording.
+        progress: is told what it does.
+
     Raises:
         UsageError: it cannot be run.
     """

@@ -89,8 +89,12 @@ class Run:
 def open_run(options: Options, output: Path | None, as_whole: bool = False) -> Iterator[Run]:
     """A run with its working folder and its display.
 
+    Args:
+        output: absolute path of the report folder; None: only a verdict is wanted.
+        as_whole: the report is of the whole model, not reduced.
+
     Raises:
-        UsageError: an option cannot be used.
+        UsageError: an option cannot be used, or there is no recording to go on with.
     """
     started = time.monotonic()
     is_resumed = output is not None and options.resume

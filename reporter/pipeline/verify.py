@@ -208,7 +208,10 @@ class Verification:
 def compute_process_limit(captured: CapturedCall, workers: WorkerSet, budget: Budget) -> float:
     """Seconds for a fresh process with the final text.
 
-    One that hangs takes all of them, so it gets what tells it from a slow one.
+    Args:
+        captured: one that hangs takes all of them, so it gets what tells it from a slow one.
+        workers: have --timeout, and a pool that knows how long a candidate takes.
+        budget: cuts the limit of one that hangs.
     """
     pool = workers.pool
     ample = max(workers.options.timeout, 4 * pool.time_limit)
