@@ -50,7 +50,16 @@ def write_model(body: ReproBody) -> str:
 
 
 def collect(call_session: CallSession, captured: CapturedCall, timeout: float) -> Rewriting:
-    """The source of the recorded call rewritten, with the proof."""
+    """The source of the recorded call rewritten, with the proof.
+
+    Args:
+        call_session: compares the rewritten program with the call, with the private tensors.
+        captured: has what was gathered of the program.
+        timeout: seconds of one run of the call; the comparison gets twice that.
+
+    Returns:
+        The comparison, or in `error` why there is no source to compare.
+    """
     reasons: list[str] = []
     content = source_candidates.rewrite_program(captured, say=reasons.append)
     if content is None:
@@ -128,7 +137,13 @@ def map_classes(content: RewrittenProgram) -> dict[str, list[str]]:
 
 
 def find_difference(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:
-    """What of Python the failure needs, told of the smallest program that the source reduces to."""
+    """What of Python the failure needs, told of the smallest program that the source reduces to.
+
+    Args:
+        candidate: the rewritten source, which fails.
+        ask: runs the smaller ones, and counts them.
+        skeleton: what the model's operations show alone, for the result.
+    """
     settled = ask.scheduler.counts.settled
     smallest = source_candidates.reduce_source(candidate, ask)
     words = list_python_words(smallest.render())

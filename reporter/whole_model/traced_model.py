@@ -88,7 +88,12 @@ def read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> T
 def collect(call_session: CallSession, timeout: float, allow: Sequence[str] = ()) -> WholeModel:
     """The trace of the recorded call and the proof of the model that is written from it.
 
-    `allow` names the tensors whose values may be noted, too.
+    It is traced a second time where a custom operator cannot be looked into, or where a size came
+    out of a cache.
+
+    Args:
+        timeout: seconds of one run of the call; the comparison gets twice that.
+        allow: names of the tensors whose values may be noted, too.
     """
     way: TraceWay = {"look_inside": True, "empty_caches": False}
     found = _collect(call_session, timeout, allow, way)
@@ -377,8 +382,14 @@ def find_difference(
     """The smallest set of non-stock operations with which the model fails, found by leaving out as
     many as possible.
 
-    None where the model is source that fails by its operations: what of them is stock is not told
-    apart there.
+    Args:
+        captured: the private call, whose layer says what the failure needs.
+        candidate: the whole model, which fails.
+        ask: runs the smaller ones.
+
+    Returns:
+        None where the model is source that fails by its operations: what of them is stock is not
+        told apart there.
     """
     whole = candidate.content
     if isinstance(whole, RewrittenProgram):
