@@ -256,12 +256,8 @@ class ProgramRuns:
     def submit(
         self, call_session: RerunCallSession, message: CallRequest, timeout: float
     ) -> Future[CallAnswer]:
-        """Has a call session answer in one of the threads, so that several are at work at a time.
-
-        Args:
-            call_session: of `open_call_session`.
-            message: what is asked.
-            timeout: seconds that the answer may take once the run is at the call.
+        """Has a call session of `open_call_session` answer a `message` in one of the threads,
+        within `timeout` seconds from when its run is at the call.
         """
         return self._threads.submit(call_session.answer, message, timeout)
 
