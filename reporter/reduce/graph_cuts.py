@@ -141,8 +141,7 @@ def select_suffix(graph: Graph, start: int) -> Graph | None:
 
 
 def are_alike(graph: Graph, one: str, two: str) -> bool:
-    """Whether the values named `one` and `two` in a graph are tensors of the same shape and dtype.
-    """
+    """Whether the values `one` and `two` of a graph are tensors of the same shape and dtype."""
     a, b = graph.find_meta(one), graph.find_meta(two)
     return (
         isinstance(a, TensorMeta)
