@@ -223,7 +223,7 @@ class AllowList:
         Args:
             terms: private words and numbers.
             internals: the words of torch's own tracebacks and the addresses in its messages.
-            environment: the Versions block, whose own words and values are no leak.
+            environment: the Versions block; its words for the kind of machine are no leak.
             revisions: commits of torch; None: not known.
         """
         words = (*internals, *list_machine_words(environment))
