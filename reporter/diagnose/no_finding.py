@@ -315,8 +315,11 @@ def _locate(raised: ScriptException | None) -> str:
 
 
 def _describe_obstacles(recording: Recording) -> str:
-    """Why the other calls were not compared, as far as that is known."""
+    """Why the other calls were not compared, as far as that is known; a triage may post it, so
+    without what the program itself said.
+    """
     counts = recording.counts
     if not counts.unchecked or not counts.obstacles:
         return ""
-    return f" Not compared: {counts.unchecked} ({', '.join(sorted(counts.obstacles))})."
+    reasons = sorted({obstacle.partition(":")[0] for obstacle in counts.obstacles})
+    return f" Not compared: {counts.unchecked} ({', '.join(reasons)})."

@@ -49,7 +49,7 @@ def build_assertion(
         steps=tuple(finding.original.options.get("steps") or ()),
         arguments=_write_arguments(diagnosis, words),
         config=_write_config(diagnosis, environment),
-        contexts=tuple(_list_contexts(finding.original.context)),
+        contexts=tuple(list_contexts(finding.original.context)),
         backward=_choose_backward(diagnosis),
         property=Property(compared) if compared else None,
         double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
@@ -103,8 +103,8 @@ def _write_config(
     return tuple(config.items())
 
 
-def _list_contexts(context: ContextState) -> Iterator[str]:
-    """The contexts that the call was made in, as expressions."""
+def list_contexts(context: ContextState) -> Iterator[str]:
+    """The contexts that the call was made in, as expressions; of a device the kind alone."""
     if context["inference"]:
         yield "torch.inference_mode()"
     elif not context["grad"]:

@@ -164,7 +164,7 @@ def test_an_output_of_a_cuda_graph_that_was_overwritten_is_a_limit_of_such_graph
 def test_calls_that_could_not_be_repeated_are_told_beside_those_that_agree() -> None:
     seen = failed(calls=3, compared=1, unchecked=2)
     assert "Not compared" not in judge_without_finding(seen).summary
-    seen.counts.obstacles.add("the program did not make the call again")
+    seen.counts.obstacles.add("the program did not make the call again: No module in /home/kim")
     told = judge_without_finding(seen).summary
     assert told.endswith("Not compared: 2 (the program did not make the call again).")
 

@@ -8,6 +8,7 @@ import pytest
 
 from collectors.protocol.events import ContextState
 from reporter.pipeline.repro_assertion import (
+    list_contexts,
     write_compile_arguments,
     write_config_lines,
     write_onnx_arguments,
@@ -44,6 +45,22 @@ def test_a_switch_that_was_not_at_its_default_becomes_a_statement(
     given: Any = {**PLAIN_CONTEXT, **context}
     facts: Any = environment or None
     assert write_settings(given, facts) == line
+
+
+@pytest.mark.parametrize(
+    ("context", "lines"),
+    [
+        ({}, []),
+        ({"default_device": None}, []),
+        ({"default_device": "cuda:0"}, ['torch.device("cuda")']),
+        ({"grad": False, "default_device": "meta"}, ["torch.no_grad()", 'torch.device("meta")']),
+    ],
+)
+def test_the_device_that_a_program_has_chosen_is_a_context(
+    context: dict[str, Any], lines: list[str]
+) -> None:
+    given: Any = {**PLAIN_CONTEXT, **context}
+    assert list(list_contexts(given)) == lines
 
 
 def test_only_plain_values_and_choices_of_torch_itself_are_kept_of_its_configuration() -> None:
