@@ -49,6 +49,7 @@ class ReproAssertion:
     of them get the same objects. `compiler` is what makes the
     callable, with the `steps` that an exported program goes through before it is called;
     `arguments` are then those of torch.export.export. Random numbers are those of the `seed`.
+    With `names_output` the message about a wrong output says which one it is.
     """
 
     kind: Kind
@@ -67,6 +68,7 @@ class ReproAssertion:
     compiler: Compiler = Compiler.COMPILE
     steps: tuple[str, ...] = ()
     seed: int = 0
+    names_output: bool = False
 
     def list_seeds(self) -> tuple[int, int, int]:
         """Its seed, and those of tangents and of further draws: all that a repro may set."""

@@ -7,6 +7,8 @@ back.
 
 from __future__ import annotations
 
+import re
+
 from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, indent
@@ -15,6 +17,8 @@ from collectors.protocol.repro_words import Property
 
 #: How `main` takes it that the compiled call refuses what eager refuses.
 AS_EAGER = ("except Exception:", "    return")
+#: The end of a message that names an output; `find_named_output` reads it.
+OUTPUT_SUFFIX = " in output {n}"
 
 
 def write_main(assertion: ReproAssertion) -> list[str]:
@@ -22,6 +26,12 @@ def write_main(assertion: ReproAssertion) -> list[str]:
     where this machine cannot tell.
     """
     return ["def main():", *indent(_list_steps(assertion))]
+
+
+def find_named_output(message: str) -> int | None:
+    """The number of the output that a message with `OUTPUT_SUFFIX` names, from 0."""
+    found = re.search(r" in output (\d+)$", message)
+    return int(found[1]) if found else None
 
 
 def write_run_arguments(assertion: ReproAssertion) -> str:
@@ -92,24 +102,33 @@ def _expect_refusal(assertion: ReproAssertion, eager: str, compiled: str) -> lis
 def _compare_values(assertion: ReproAssertion, compiled: str, exact: str) -> list[str]:
     """The two runs, held against one in float64 where there is one."""
     prefix = assertion.kind.replace("_", " ")
+    which = OUTPUT_SUFFIX if assertion.names_output else ""
     if not assertion.double:
-        message = f"{prefix}: max abs error {{error:.4g}} against eager"
+        message = f"{prefix}: max abs error {{error:.4g}} against eager{which}"
         return [
             f"actual = {compiled}",
-            "for e, a in zip(expected, actual):",
+            _write_loop(assertion, "e, a", "expected, actual"),
             "    error = (a.double() - e.double()).abs().max().item()",
             f'    assert same(e, a, equal_nan=True), f"{message}"',
         ]
     message = f"{prefix}: eager is off by {{off[0]:.4g}} from float64, compiled by {{off[1]:.4g}}"
+    message += which
     return [
         f"actual = {compiled}",
         f"exact = {exact}",
-        "for e, a, x in zip(expected, actual, exact):",
+        _write_loop(assertion, "e, a, x", "expected, actual, exact"),
         "    off = [(t.double() - x.double()).square().mean().sqrt().item() for t in (e, a)]",
         "    assert same(e, a, fp64_ref=x, equal_nan=True), (",
         f'        f"{message}"',
         "    )",
     ]
+
+
+def _write_loop(assertion: ReproAssertion, names: str, values: str) -> str:
+    """The head of the loop over what is compared, which counts where the message needs it."""
+    if assertion.names_output:
+        return f"for n, ({names}) in enumerate(zip({values})):"
+    return f"for {names} in zip({values}):"
 
 
 def _compare_exact() -> list[str]:
@@ -214,7 +233,7 @@ def _compare_property(assertion: ReproAssertion, compiled: str) -> list[str]:
             | Property.REQUIRES_GRAD
             | Property.IS_LEAF
         ):
-            return [actual, *_compare_each_tensor(wrong, name)]
+            return [actual, *_compare_each_tensor(assertion, wrong, name)]
     assert_never(name)
 
 
@@ -234,12 +253,13 @@ def _compare_shared_memory(wrong: str) -> list[str]:
     ]
 
 
-def _compare_each_tensor(wrong: str, name: Property) -> list[str]:
+def _compare_each_tensor(assertion: ReproAssertion, wrong: str, name: Property) -> list[str]:
     """An attribute of each tensor of the results; `wrong` begins the message."""
     access = ".stride()" if name == Property.STRIDE else f".{name}"
     message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
+    message += OUTPUT_SUFFIX if assertion.names_output else ""
     return [
-        "for e, a in zip(expected, actual):",
+        _write_loop(assertion, "e, a", "expected, actual"),
         "    if isinstance(e, torch.Tensor):",
         f"        assert e{access} == a{access}, (",
         f'            f"{message}"',

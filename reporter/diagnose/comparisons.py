@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from collectors.protocol.comparison import Comparison, MetadataDifference, ValueDifference
 from collectors.protocol.repro_words import Property
 from reporter.recording import side_effects
@@ -72,3 +74,13 @@ def find_worst_value(comparison: Comparison) -> ValueDifference | None:
     values = comparison["values"]
     minded = [item for item in values if not item["same"]] or values
     return max(minded, key=lambda item: item.get("max_abs_error") or 0.0) if minded else None
+
+
+def list_wrong_outputs(comparison: Comparison | None) -> tuple[int, ...]:
+    """The positions of the outputs, from 0, that differ in more than rounding."""
+    if comparison is None:
+        return ()
+    places = [item["where"] for item in comparison["metadata"]]
+    places += [item["where"] for item in comparison["values"] if not item["same"]]
+    found = (re.fullmatch(r"output (\d+)", place) for place in places)
+    return tuple(sorted({int(each[1]) for each in found if each is not None}))

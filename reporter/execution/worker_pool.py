@@ -31,6 +31,7 @@ from reporter.core.kinds import Backend, CandidateOutcome
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.launch import WORKER_MAIN, kill_group, read_tail
+from reporter.execution.quick_linker import choose_quick_linker
 from reporter.execution.usage import METER
 
 _START_LIMIT = 600.0
@@ -345,6 +346,7 @@ class WorkerPool:
         their_requests, requests = os.pipe()
         answers, their_answers = os.pipe()
         log = self._workdir / "worker.log"
+        quick = choose_quick_linker(self._env, self._workdir / "linker")
         command = [str(self.python), str(WORKER_MAIN), "serve", "--workdir", str(self._workdir)]
         command += ["--requests", str(their_requests), "--answers", str(their_answers)]
         cache = self._warm_cache.claim()
@@ -354,7 +356,7 @@ class WorkerPool:
             try:
                 popen = subprocess.Popen(
                     command + self._options,
-                    env={**self._env, "TORCHINDUCTOR_CACHE_DIR": str(cache)},
+                    env={**self._env, **quick, "TORCHINDUCTOR_CACHE_DIR": str(cache)},
                     cwd=self._workdir,
                     stdin=subprocess.DEVNULL,
                     stdout=output,

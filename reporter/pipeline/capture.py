@@ -19,7 +19,7 @@ from collectors.protocol.words import CallOutcome
 from reporter.core.errors import UsageError
 from reporter.core.kinds import SEVERAL_CALLS, Kind, Layer
 from reporter.core.settings import Options
-from reporter.diagnose.comparisons import find_worst_value
+from reporter.diagnose.comparisons import find_worst_value, list_wrong_outputs
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.explanation import write_command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
@@ -106,6 +106,7 @@ def _build_verdict(
         is_request=diagnosis.is_request,
         is_from_cache=diagnosis.is_from_cache,
         device=diagnosis.basis.ladder.device if diagnosis.basis.ladder else "cpu",
+        wrong_outputs=list_wrong_outputs(diagnosis.comparison),
     )
 
 

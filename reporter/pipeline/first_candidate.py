@@ -190,7 +190,7 @@ class FirstCandidateSearch:
         """A piece that shows the failure alone, by the fault that reaches the outputs; `others` are
         the program in other ways.
         """
-        slices = Slices(self.ask, make, others)
+        slices = Slices(self.ask, make, others, self.captured.verdict.wrong_outputs)
         found = slices.find(graph, self.captured.verdict.failure)
         if found is None or not self.leave_to_eager(found, make(graph)):
             return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ from reporter.kernels import inductor_kernels
 from reporter.pipeline.capture import CapturedProgram, capture_call
 from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
-from reporter.pipeline.measure import Measurement
+from reporter.pipeline.measure import BegunMeasurements, Measurement, TextMeasurements
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.record import record_program
 from reporter.pipeline.reduce import ProgramSearch, ReducedProgram, SearchNotes
@@ -48,6 +49,7 @@ from reporter.report.folder import EVIDENCE, JOURNAL, PRIVATE, RECORDING
 from reporter.report.sections.report_document import Report
 from reporter.report.sections.triton import GeneratedKernelsSection
 from reporter.report.sections.verdict import Verdict
+from reporter.verify.plain import PlainRepro
 from reporter.whole_model.traced_model import describe_equivalence
 from templates import charts
 from templates.diagnosis import render_ladder, render_verdict
@@ -95,6 +97,7 @@ class TorchProgram:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
+        self._begun: BegunMeasurements | None = None
         self.workers = WorkerSet(
             run.options, run.interpreters.own.path, run.folder, run.interpreters.others
         )
@@ -134,6 +137,12 @@ class TorchProgram:
         Raises:
             CannotJudgeError: the recorded calls cannot be repeated.
         """
+        if self.run.goal.output is not None and recording.findings:
+            # its import of torch goes on while the rungs of the ladder leave a processor idle
+            original = recording.findings[-1].original
+            backend = original.options.get("backend") or Backend.INDUCTOR.value
+            is_compiled = original.compiler == Compiler.COMPILE
+            self.workers.fresh.prepare(is_compiled and backend == Backend.INDUCTOR.value)
         return diagnose_recording(self.run, recording)
 
     def capture(self, found: DiagnosedRun) -> CapturedProgram:
@@ -202,19 +211,16 @@ class TorchProgram:
             self.run.progress,
             is_watched=bool(options.evidence) and not options.quick,
             is_public=options.keep_source,
+            on_text=self._begin_measurements,
         ).verify(reduced)
 
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
-        at_once = _SIDE_BY_SIDE if self.run.options.jobs > 1 else 1
-        extras = OptionalMeasurements(
-            self.run.progress, not self.run.options.quick, self.run.budget.end, at_once=at_once
-        )
-        self._open.callback(extras.close)
+        extras = self._extras
         of_call = self._begin_call_evidence(verified) if extras.may_begin() else None
         kernels = self._begin_kernels(verified, extras)
         measurement = Measurement(verified, self.workers, self.run.budget, self.run.say)
-        built = measurement.measure(extras)
+        built = measurement.measure(extras, self._begun)
         verified = verified.with_call(measurement.captured)
         tools = self._ask_tools(verified, built, extras) if self.run.options.evidence else None
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
@@ -223,6 +229,23 @@ class TorchProgram:
         if of_call is not None:
             extras.wait("evidence", of_call.wait, None)
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
+
+    @functools.cached_property
+    def _extras(self) -> OptionalMeasurements:
+        """What measures while there is time for it."""
+        options = self.run.options
+        at_once = _SIDE_BY_SIDE if options.jobs > 1 else 1
+        extras = OptionalMeasurements(
+            self.run.progress, not options.quick, self.run.budget.end, at_once=at_once
+        )
+        self._open.callback(extras.close)
+        return extras
+
+    def _begin_measurements(self, reduced: ReducedProgram, program: PlainRepro) -> None:
+        """Begins what is measured of a text that fresh processes are about to run."""
+        if self.run.options.jobs > 1 and self._extras.may_begin():
+            texts = TextMeasurements(reduced, program, self.workers, self.run.budget, self.run.say)
+            self._begun = texts.begin(self._extras)
 
     def check_leaks(self, measured: MeasuredRepro) -> Outgoing:
         """The report as it leaves.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,7 +57,7 @@ class Verification:
     must pass in.
 
     With `is_watched` torch's own tools watch one of them; the numbers of a program that `is_public`
-    may stay.
+    may stay. `on_text` hears of each plain text before the processes run it.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Verification:
         progress: Progress,
         is_watched: bool,
         is_public: bool,
+        on_text: Callable[[ReducedProgram, PlainRepro], object] = lambda *_: None,
     ) -> None:
         assert captured.verdict.signature is not None
         self.captured = captured
@@ -75,6 +77,7 @@ class Verification:
         self.wanted = captured.verdict.signature
         self.progress = progress
         self.is_watched = is_watched
+        self.on_text = on_text
         self.pool = workers.pool
         self.fresh = workers.fresh
         self.contrasts = workers.contrasts
@@ -144,6 +147,7 @@ class Verification:
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
         program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)
         if found is not None:
+            self.on_text(reduced, found)
             cold = self._judge_fresh(found.text)
         if cold.hits < FRESH_PROCESSES:  # the harness may show it more surely
             judged = self._judge_fresh(

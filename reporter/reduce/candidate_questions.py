@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from collectors.protocol.variation import Overrides
+from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.core.delta_debugging import minimize_list
 from reporter.core.kinds import CandidateOutcome
@@ -196,10 +197,14 @@ class Questions:
         seconds = now.seconds - self._gained.seconds
         return in_vain >= _IN_VAIN and seconds > max(_PATIENCE, self._gained.seconds)
 
+    def find_answer(self, candidate: Candidate) -> Answer | None:
+        """What a candidate that was asked about showed."""
+        text = self._write(candidate)
+        return self.scheduler.find_answer(text, self._overrides) if text is not None else None
+
     def has_passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
-        text = self._write(candidate)
-        answer = self.scheduler.find_answer(text, self._overrides) if text is not None else None
+        answer = self.find_answer(candidate)
         return answer is not None and answer.outcome == CandidateOutcome.PASSES
 
 

@@ -31,6 +31,12 @@ BEFORE_CONES = _REACH + 1
 #: about three times that.
 _SHARES = {2: 2.0, 3: 1.0}
 _BLOCKS = 0.7
+#: What nearly every model has.
+_USUAL = frozenset(
+    "add sub mul div linear matmul bmm mm addmm conv1d conv2d relu gelu silu sigmoid tanh softmax"
+    " layer_norm batch_norm dropout embedding view reshape flatten permute transpose unsqueeze"
+    " squeeze expand contiguous split chunk cat stack scaled_dot_product_attention".split()
+)
 _RUN = 10
 
 
@@ -194,16 +200,18 @@ def merge_pieces(pieces: Sequence[Graph]) -> Graph:
     )
 
 
-def list_piece_levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
+def list_piece_levels(
+    graph: Graph, named: Collection[str] = (), wrong_outputs: Collection[int] = ()
+) -> Iterator[list[Graph]]:
     """Ever larger pieces, each kind once: operations, operations with what feeds them, then the
-    model's own blocks.
+    model's own blocks; in each level the suspicious ones first.
 
     `named` are operators (the last part of their name): those come first, with ever more of what
-    feeds them.
+    feeds them. `wrong_outputs` are the positions of outputs that are wrong, if that is known.
     """
     extractor = PieceExtractor(graph)
     seen: set[Graph] = set()
-    operations = [node for node in graph.nodes if node.counts]
+    operations = _sort_by_suspicion(graph, wrong_outputs)
     suspects = [node for node in operations if node.plain_operator in named]
     for reach in range(1, _REACH + 1):
         yield _extract_distinct(
@@ -217,6 +225,29 @@ def list_piece_levels(graph: Graph, named: Collection[str] = ()) -> Iterator[lis
         yield _keep_affordable(graph, _extract_distinct(extractor, cones, seen), _SHARES[reach])
     for blocks in _list_blocks(graph):
         yield _keep_affordable(graph, _extract_distinct(extractor, blocks, seen), _BLOCKS)
+
+
+def _sort_by_suspicion(graph: Graph, wrong_outputs: Collection[int]) -> list[Node]:
+    """The operations: first those that no right output is computed from, and among them those that
+    not every model has in float32, since what all users run is seldom wrong.
+    """
+    right = [ref.name for at, ref in enumerate(graph.outputs) if at not in wrong_outputs]
+    cleared: set[str] = set()
+    if wrong_outputs and max(wrong_outputs) < len(graph.outputs):
+        pending = right
+        while pending:
+            name = pending.pop()
+            node = graph.find_node(name)
+            if node is not None and name not in cleared:
+                cleared.add(name)
+                pending += node.list_refs()
+    operations = [node for node in graph.nodes if node.counts]
+    return sorted(operations, key=lambda node: (node.name in cleared, _is_usual(node)))
+
+
+def _is_usual(node: Node) -> bool:
+    is_single = isinstance(node.meta, TensorMeta) and node.meta.dtype == "float32"
+    return is_single and node.plain_operator in _USUAL
 
 
 def list_larger_pieces(graph: Graph) -> Iterator[Graph]:

@@ -30,16 +30,19 @@ from reporter.reduce.graph_cuts import replace_input
 
 #: Two is asked before these; one is a special case (it broadcasts, it is never symbolic).
 _DOWNWARD = (16, 8, 4, 3)
+#: Elements that a kernel computes at once where it is vectorized: of float32 with AVX-512.
+_VECTOR = 16
 #: A size, the smaller one for it, and whether its multiples shrink in proportion.
 _Step = tuple[int, int, bool]
 
 
 def propose_sizes(_: Candidate) -> Iterator[Change]:
-    """All sizes two, or small and as different as they were; multiples stay multiples where that
-    can be.
+    """All sizes two, or small and as different as they were, or rows as long as a vector of the
+    processor; multiples stay multiples where that can be.
     """
     for step in (0, 1):
         yield functools.partial(_shrink_all, step)
+    yield _shrink_to_vectors
 
 
 def _shrink_all(step: int, candidate: Candidate) -> Candidate | None:
@@ -50,6 +53,16 @@ def _shrink_all(step: int, candidate: Candidate) -> Candidate | None:
         return None
     targets = [2 + step * at for at in range(len(sizes))]
     return candidate.with_graph(_resize(graph, sizes, targets))
+
+
+def _shrink_to_vectors(candidate: Candidate) -> Candidate | None:
+    """Long last dimensions as long as a vector, all others two; None where none is that long."""
+    graph = require_graph(candidate)
+    shapes = [item.meta.shape for item in graph.inputs if item.meta.shape]
+    long = {shape[-1] for shape in shapes if shape[-1] > _VECTOR}
+    sizes = sorted({size for shape in shapes for size in shape if size > 1})
+    targets = [_VECTOR if size in long else 2 for size in sizes]
+    return candidate.with_graph(_resize(graph, sizes, targets)) if long else None
 
 
 def limit_sizes(candidate: Candidate, size: int) -> Candidate:

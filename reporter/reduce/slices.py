@@ -9,9 +9,10 @@ found.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from anonymizer.graph.ir import Graph
+from anonymizer.harness.main import find_named_output
 from collectors.protocol.failure import Failure
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
@@ -66,27 +67,34 @@ class Slices:
     `make` turns a piece into a candidate. At most a few dozen candidates are asked, most of them of
     a few operations. `others` is the program in other ways, such as with other sizes dynamic:
     where there are any, it is first asked whether this way shows the failure at all.
+    `wrong_outputs` are the positions of those of the call's outputs that are wrong.
     """
 
     def __init__(
-        self, ask: Questions, make: Callable[[Graph], Candidate], others: Sequence[Candidate] = ()
+        self,
+        ask: Questions,
+        make: Callable[[Graph], Candidate],
+        others: Sequence[Candidate] = (),
+        wrong_outputs: Collection[int] = (),
     ) -> None:
         self.ask = ask
         self.make = make
         self.others = others
+        self.wrong_outputs = wrong_outputs
         self.patience = _PATIENCE
 
     def find(self, graph: Graph, failure: Failure | None) -> Candidate | None:
         """Level by level, the smallest pieces first."""
         if graph.statements < _LEAST or self.others and self._is_hopeless(graph):
             return None
-        for number, level in enumerate(list_piece_levels(graph, find_named_operators(failure))):
+        named = find_named_operators(failure)
+        for number, level in enumerate(list_piece_levels(graph, named, self.wrong_outputs)):
             if number == BEFORE_CONES and self._is_hopeless(graph):
                 return None
             self.patience = _PATIENCE
             found = self._search(level) if level else None
             if found is not None:
-                return self._narrow(found)
+                return self._narrow(*found)
         return None
 
     def _is_hopeless(self, graph: Graph) -> bool:
@@ -98,16 +106,16 @@ class Slices:
             return False
         return not self.ask.holds(whole, self.others) and self.ask.has_passed(whole)
 
-    def _search(self, pieces: Sequence[Graph]) -> list[Graph] | None:
-        """The first group of pieces that shows the failure; a group that cannot be judged is asked
-        in parts.
+    def _search(self, pieces: Sequence[Graph]) -> tuple[list[Graph], Candidate] | None:
+        """The first group of pieces that shows the failure, with its candidate; a group that cannot
+        be judged is asked in parts.
         """
-        groups = list(_split_groups(pieces, _GROUPS))
-        made = [self.make(merge_pieces(group)) for group in groups]
+        groups = list(_split_growing(pieces, _GROUPS))
+        made = [self._make_batch(group) for group in groups]
         self.patience -= len(groups)
         found = self.ask.pick(zip(groups, made))
         if found is not None:
-            return found[0]
+            return found
         for group, item in zip(groups, made):
             if len(group) > 1 and self.patience > 0 and not self.ask.has_passed(item):
                 deeper = self._search(group)
@@ -115,26 +123,66 @@ class Slices:
                     return deeper
         return None
 
-    def _narrow(self, pieces: list[Graph]) -> Candidate:
-        """As few of the pieces as show it together: one, as a rule."""
+    def _make_batch(self, pieces: Sequence[Graph]) -> Candidate:
+        """The pieces in one candidate, which says whose output is wrong where there are several."""
+        made = self.make(merge_pieces(pieces))
+        return made.with_assertion(names_output=True) if len(pieces) > 1 else made
+
+    def _narrow(self, pieces: list[Graph], shown: Candidate) -> Candidate:
+        """As few of the pieces as show it together: one, as a rule; `shown` is all of them."""
         while len(pieces) > 1:
-            found = self._pick(list(_split_groups(pieces, 2)))
+            halves = list(_split_groups(pieces, 2))
+            blamed = self._list_blamed(pieces, shown)
+            found = self._pick([*([blamed] if blamed else []), *halves])
             if found is None:
                 pieces = delta_debugging.minimize_list(pieces, self._find_index)
                 break
-            pieces = found[1]
+            _, pieces, shown = found
         return self.make(merge_pieces(pieces))
+
+    def _list_blamed(self, pieces: Sequence[Graph], shown: Candidate) -> list[Graph]:
+        """Those of the pieces that the failure of all together names: by the number of the output,
+        or by operators; none where it names none, or all.
+        """
+        answer = self.ask.find_answer(shown)
+        failure = answer.failure if answer is not None else None
+        if failure is None:
+            return []
+        number = find_named_output(failure["message"])
+        if number is not None:
+            owners = [piece for piece in pieces for _ in _list_compared(piece, shown)]
+            return owners[number : number + 1]
+        named = find_named_operators(failure)
+        blamed = [
+            piece for piece in pieces if any(node.plain_operator in named for node in piece.nodes)
+        ]
+        return blamed if len(blamed) < len(pieces) else []
 
     def _find_index(self, options: Sequence[list[Graph]]) -> int | None:
         found = self._pick(options)
         return found[0] if found is not None else None
 
-    def _pick(self, options: Sequence[list[Graph]]) -> tuple[int, list[Graph]] | None:
+    def _pick(self, options: Sequence[list[Graph]]) -> tuple[int, list[Graph], Candidate] | None:
         found = self.ask.pick(
-            (at, self.make(merge_pieces(option)) if option else None)
-            for at, option in enumerate(options)
+            (at, self._make_batch(option) if option else None) for at, option in enumerate(options)
         )
-        return (found[0], options[found[0]]) if found is not None else None
+        return (found[0], options[found[0]], found[1]) if found is not None else None
+
+
+def _list_compared(piece: Graph, shown: Candidate) -> list[str]:
+    """What of a piece a candidate compares: its outputs, or the inputs that have gradients."""
+    if shown.assertion.kind == Kind.WRONG_GRADIENT:
+        return [item.name for item in piece.inputs if item.meta.requires_grad]
+    return [ref.name for ref in piece.outputs]
+
+
+def _split_growing(pieces: Sequence[Graph], count: int) -> Iterator[list[Graph]]:
+    """Groups of 1, 2, 3, … parts of the pieces: the suspicious ones come first, in small programs."""
+    parts = count * (count + 1) / 2
+    ends = [round(len(pieces) * n * (n + 1) / 2 / parts) for n in range(1, count + 1)]
+    for start, end in zip([0, *ends], ends):
+        if start < end:
+            yield list(pieces[start:end])
 
 
 def _split_groups(pieces: Sequence[Graph], count: int) -> Iterator[list[Graph]]:

@@ -64,7 +64,7 @@ class CapturedVerdict:
     the failure, of how many. `remarks` are lines for the end of the terminal's output. With
     `is_request` it is a limit that torch states, which is reported as if it were a bug; with
     `is_from_cache` a reused graph came out of the compiler's cache. `device` is where eager mode
-    computed the call.
+    computed the call. `wrong_outputs` are the positions of the outputs that are wrong.
     """
 
     kind: Kind
@@ -80,6 +80,7 @@ class CapturedVerdict:
     is_request: bool = False
     is_from_cache: bool = False
     device: str = "cpu"
+    wrong_outputs: tuple[int, ...] = ()
 
     @property
     def reported_kind(self) -> Kind:

@@ -79,7 +79,8 @@ def find_neighbours(
         return _wait(pool.submit(text), left) if left > 0 else None
 
     told: set[str] = set()
-    with ThreadPoolExecutor(max_workers=pool.jobs) as threads:
+    # one worker is left to those who look for the culprit meanwhile, one question after another
+    with ThreadPoolExecutor(max_workers=max(1, pool.jobs - 1)) as threads:
         for near, fails in zip(chosen, threads.map(is_failing, chosen)):
             if fails is None or not fails and has_fewer_draws(near):
                 continue
