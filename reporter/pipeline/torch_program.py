@@ -35,7 +35,7 @@ from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.record import record_program
 from reporter.pipeline.reduce import ProgramSearch, ReducedProgram, SearchNotes
 from reporter.pipeline.run import Run
-from reporter.pipeline.verify import Verification, VerifiedRepro
+from reporter.pipeline.verify import Verification, VerificationSettings, VerifiedRepro
 from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, BuiltRepro, RunResult
 from reporter.publish.torch_report import check_torch_report
@@ -204,14 +204,13 @@ class TorchProgram:
         # it, since with --quick that takes no time, while here we wait for fresh processes anyway
         threading.Thread(target=charts.load, daemon=True).start()
         options = self.run.options
-        return Verification(
-            reduced.captured,
-            self.workers,
-            self.run.budget,
-            self.run.progress,
+        settings = VerificationSettings(
             is_watched=bool(options.evidence) and not options.quick,
             is_public=options.keep_source,
             on_text=self._begin_measurements,
+        )
+        return Verification(
+            reduced.captured, self.workers, self.run.budget, self.run.progress, settings
         ).verify(reduced)
 
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:

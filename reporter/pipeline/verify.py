@@ -52,12 +52,20 @@ class VerifiedRepro:
         return replace(self, reduced=replace(self.reduced, origin=origin))
 
 
+@dataclass(frozen=True)
+class VerificationSettings:
+    """With `is_watched` torch's own tools watch one of the fresh processes; the numbers of a program
+    that `is_public` may stay. `on_text` hears of each plain text before the processes run it.
+    """
+
+    is_watched: bool
+    is_public: bool
+    on_text: Callable[[ReducedProgram, PlainRepro], object]
+
+
 class Verification:
     """Holds the smallest candidate's text to fresh processes, here and in each interpreter that it
     must pass in.
-
-    With `is_watched` torch's own tools watch one of them; the numbers of a program that `is_public`
-    may stay. `on_text` hears of each plain text before the processes run it.
     """
 
     def __init__(
@@ -66,9 +74,7 @@ class Verification:
         workers: WorkerSet,
         budget: Budget,
         progress: Progress,
-        is_watched: bool,
-        is_public: bool,
-        on_text: Callable[[ReducedProgram, PlainRepro], object] = lambda *_: None,
+        settings: VerificationSettings,
     ) -> None:
         assert captured.verdict.signature is not None
         self.captured = captured
@@ -76,14 +82,13 @@ class Verification:
         self.budget = budget
         self.wanted = captured.verdict.signature
         self.progress = progress
-        self.is_watched = is_watched
-        self.on_text = on_text
+        self.settings = settings
         self.pool = workers.pool
         self.fresh = workers.fresh
         self.contrasts = workers.contrasts
         self.as_whole = captured.material.whole is not None
         self.is_hang = captured.verdict.kind == Kind.HANG
-        is_private = not self.as_whole and not is_public
+        is_private = not self.as_whole and not settings.is_public
         self.private = collect_private_numbers(captured) if is_private else frozenset()
         self._watched: dict[str, Path] = {}
 
@@ -147,7 +152,7 @@ class Verification:
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
         program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)
         if found is not None:
-            self.on_text(reduced, found)
+            self.settings.on_text(reduced, found)
             cold = self._judge_fresh(found.text)
         if cold.hits < FRESH_PROCESSES:  # the harness may show it more surely
             judged = self._judge_fresh(
@@ -186,7 +191,7 @@ class Verification:
         jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.workers.options.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [threads.submit(self.fresh.run_cold, text, limit)]
-            if self.is_watched and not is_hang:
+            if self.settings.is_watched and not is_hang:
                 runs.append(threads.submit(self._watch, text, limit))
             for _ in range(FRESH_PROCESSES - len(runs)):
                 runs.append(threads.submit(self.fresh.run_again, text, limit))

@@ -177,7 +177,7 @@ def _list_compared(piece: Graph, shown: Candidate) -> list[str]:
 
 
 def _split_growing(pieces: Sequence[Graph], count: int) -> Iterator[list[Graph]]:
-    """Groups of 1, 2, 3, … parts of the pieces: the suspicious ones come first, in small programs."""
+    """Groups of 1, 2, 3, … parts of the pieces: what is suspicious comes first, in a small one."""
     parts = count * (count + 1) / 2
     ends = [round(len(pieces) * n * (n + 1) / 2 / parts) for n in range(1, count + 1)]
     for start, end in zip([0, *ends], ends):

@@ -8,6 +8,7 @@ from anonymizer.graph.repro import ReproAssertion
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate
 from reporter.reduce.pieces import (
+    BEFORE_CONES,
     PieceExtractor,
     list_larger_pieces,
     list_piece_levels,
@@ -66,6 +67,29 @@ def test_equal_pieces_are_equal_wherever_they_stand() -> None:
     assert extractor.extract(["n7"]) == extractor.extract(["n13"])
     kinds = [len(level) for level in list_piece_levels(graph)]
     assert kinds[3] == 7  # six operations and the culprit
+
+
+def test_what_no_right_output_is_computed_from_comes_first() -> None:
+    graph = Graph(
+        (tensor("x"),),
+        (
+            call("a", "torch.sin", Ref("x")),
+            call("b", "torch.relu", Ref("a")),
+            call("c", "torch.cos", Ref("a")),
+            call("d", "torch.exp", Ref("c")),
+        ),
+        (Ref("b"), Ref("d")),
+    )
+
+    def list_operators(*wrong: int) -> list[str]:
+        level = list(list_piece_levels(graph, (), wrong))[BEFORE_CONES - 1]
+        return [piece.nodes[0].plain_operator for piece in level]
+
+    assert list_operators(1) == ["cos", "exp", "sin", "relu"]
+    assert list_operators(0) == ["relu", "sin", "cos", "exp"]
+    # nothing is known, all is wrong, or the positions are those of another program: unusual ones
+    for wrong in ((), (0, 1), (2,)):
+        assert list_operators(*wrong) == ["sin", "cos", "exp", "relu"]
 
 
 def test_a_batch_keeps_its_pieces_apart() -> None:

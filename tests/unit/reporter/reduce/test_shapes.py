@@ -43,3 +43,13 @@ def test_a_size_beside_the_dimension_stays() -> None:
     nodes = (Node("a", "method", "unfold", (Ref("x"), 1, 1, 1), (), META),)
     reduced = _reduce(Graph((tensor("x", shape=(4, 8)),), nodes, (Ref("a"),)))
     assert reduced.nodes[0].args[1:] == (0, 1, 1)
+
+
+def test_long_rows_become_as_long_as_a_vector_of_the_processor() -> None:
+    nodes = (call("a", "torch.neg", Ref("x")),)
+    graph = Graph((tensor("x", shape=(72, 37)),), nodes, (Ref("a"),))
+    changes = list(shapes.propose_sizes(Candidate(graph, ReproAssertion("crash"))))
+    shrunk = changes[-1](Candidate(graph, ReproAssertion("crash")))
+    assert shrunk is not None and require_graph(shrunk).inputs[0].meta.shape == (2, 16)
+    small = Graph((tensor("x", shape=(72, 9)),), nodes, (Ref("a"),))
+    assert changes[-1](Candidate(small, ReproAssertion("crash"))) is None

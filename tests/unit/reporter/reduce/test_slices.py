@@ -4,14 +4,18 @@ texts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
 from anonymizer.graph.repro import ReproAssertion
+from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
+from reporter.core.kinds import CandidateOutcome
 from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.reduce.slices import Slices, find_named_operators
@@ -65,6 +69,51 @@ def test_what_the_failure_names_is_asked_first() -> None:
         deep(50, "torch.sinh", 20), lambda text: "fails" if "sinh" in text else "passes", failure
     )
     assert found is not None and len(asked) == 1
+
+
+def _compare(text: str) -> Answer:
+    """What the harness says of a text: `sinh` is wrong, and a batch says which output that is."""
+    named = re.search(r"(\w+) = torch\.sinh", text)
+    returned = re.search(r"return \((.*?)\)", text)
+    assert returned is not None
+    outputs = [part.strip() for part in returned[1].split(",") if part.strip()]
+    if "torch.sinh" not in text:
+        return Answer(CandidateOutcome.PASSES)
+    message = "wrong result: max abs error 1 against eager"
+    if "enumerate(zip(expected" in text:
+        assert named is not None
+        message += f" in output {outputs.index(named[1])}"
+    failure: Any = {"exception": "AssertionError", "message": message, "frames": []}
+    return Answer(CandidateOutcome.FAILS, failure=failure)
+
+
+class _ComparingPool(TextPool):
+    """A pool whose answers are those of `_compare`."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda text: "passes")
+
+    def submit(
+        self, text: str, timeout: float | None = None, overrides: Any = None
+    ) -> Future[Answer]:
+        super().submit(text, timeout, overrides)
+        future: Future[Answer] = Future()
+        future.set_result(_compare(text))
+        return future
+
+
+def test_the_piece_whose_output_is_wrong_is_asked_next() -> None:
+    pool = _ComparingPool()
+    ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
+    assertion = ReproAssertion("wrong_result", double=False)
+    found = Slices(ask, lambda piece: Candidate(piece, assertion)).find(
+        deep(50, "torch.sinh", 20), None
+    )
+    assert found is not None and "torch.sinh" in found.render()
+    assert "in output" not in found.render()  # what is reduced further is one piece, and plain
+    batches = [text for text in pool.asked if "enumerate(zip(expected" in text]
+    failing = next(at for at, text in enumerate(pool.asked) if "torch.sinh" in text)
+    assert batches and pool.asked[failing + 1] == found.render()
 
 
 @pytest.mark.parametrize(
