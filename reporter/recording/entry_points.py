@@ -24,6 +24,7 @@ from reporter.core.kinds import assert_never
 from reporter.core.settings import ProgramOptions
 from reporter.execution import interpreter, launch
 from reporter.recording.findings import Recording
+from reporter.recording.script_check import check_file, check_script, check_text
 
 _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 _TEST_ID = re.compile(r"(.+\.py)::\S+")
@@ -126,9 +127,9 @@ def check_early(options: ProgramOptions) -> None:
     if kind == "script":
         _refuse_test_id(options)
     if kind in ("script", "notebook") and options.script is not None:
-        interpreter.check_file(options.script, options.cwd)
+        check_file(options.script, options.cwd)
     elif kind == "script":
-        interpreter.check_script(options)
+        check_script(options)
 
 
 @functools.lru_cache(maxsize=4)
@@ -152,7 +153,7 @@ def resolve_entry_point(options: ProgramOptions, python: Path) -> EntryPoint:
             return EntryPoint(kind, (), options.cwd)
         case "script":
             check_early(options)
-            interpreter.check_script(options, python)
+            check_script(options, python)
             command = (str(options.script), *options.args)
             return EntryPoint(
                 kind, command, options.cwd, options.script and options.cwd / options.script
@@ -177,7 +178,7 @@ def _resolve_module(options: ProgramOptions, python: Path) -> EntryPoint:
             f"{python} has no pytest; install it there, or choose another interpreter with --python"
             " PATH"
         )
-    interpreter.check_script(replace(options, script=None, module=module), python)
+    check_script(replace(options, script=None, module=module), python)
     return EntryPoint("module", (module, *options.args), options.cwd)
 
 
@@ -227,7 +228,7 @@ def _resolve_launch(options: ProgramOptions, python: Path, module: str) -> Entry
 def _resolve_notebook(options: ProgramOptions, python: Path) -> EntryPoint:
     """Runs where Jupyter would run it: in the notebook's own folder."""
     assert options.script is not None
-    interpreter.check_file(options.script, options.cwd)
+    check_file(options.script, options.cwd)
     path = Path(os.path.abspath(options.cwd / options.script))
     survey = str(launch.COLLECTORS / "record" / "notebook.py")
     found = cast(NotebookSurvey, interpreter.ask(python, _SURVEY, [survey, str(path)]))
@@ -273,7 +274,7 @@ def _resolve_text(options: ProgramOptions, python: Path) -> EntryPoint:
         raise UsageError(
             "the standard input holds no script; give one, as in `bugreport diagnose - < train.py`"
         )
-    interpreter.check_text(text, python)
+    check_text(text, python)
     return EntryPoint("text", ("-", *options.args), options.cwd, texts={"stdin": text}, text=text)
 
 

@@ -1,5 +1,4 @@
-"""Interpreters, scripts and folders that cannot be used are refused with one sentence and a way
-out.
+"""Interpreters and folders that cannot be used are refused with one sentence and a way out.
 
 No torch is needed: a stand-in package on PYTHONPATH plays every torch that a user may have.
 """
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.repro import ReproAssertion
-from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.settings import Options
 from reporter.execution import interpreter
@@ -25,6 +23,7 @@ from reporter.report.captured_call import (
     ProgramMaterial,
     Surroundings,
 )
+from tests.support.refusals import refusal
 
 PYTHON = Path(sys.executable)
 
@@ -60,15 +59,6 @@ def torch_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
         monkeypatch.setenv("PYTHONPATH", str(folder.parent))
 
     return install
-
-
-def refusal(work: Callable[[], object]) -> str:
-    with pytest.raises(UsageError) as caught:
-        work()
-    message = str(caught.value)
-    assert "\n" not in message
-    assert ";" in message, "a refusal names the way out"
-    return message
 
 
 @pytest.mark.parametrize(("text", "message"), TORCHES)
@@ -237,46 +227,6 @@ def test_a_resumed_run_keeps_the_seed_it_began_with() -> None:
     refuse_other_seed(Options(seed=8), None)
     message = refusal(lambda: refuse_other_seed(Options(seed=8), begun))
     assert "interrupted run (7)" in message and "start anew without --resume" in message
-
-
-SCRIPTS: list[tuple[bytes, str]] = [
-    (b"x = (1,\ny = 2\n", "train.py, line 1 is not valid Python"),
-    (b"def f():\nreturn 1\n", "train.py, line 2 is not valid Python"),
-    (b"x = 1\x00", "is not valid Python"),
-    (b"\x89PNG\xff\xfe", "is not valid Python"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), SCRIPTS)
-def test_a_script_that_does_not_compile_is_refused(
-    text: bytes, message: str, tmp_path: Path
-) -> None:
-    (tmp_path / "train.py").write_bytes(text)
-    options = Options(script=Path("train.py"), cwd=tmp_path)
-    assert message in refusal(lambda: interpreter.check_script(options, PYTHON))
-
-
-def test_a_script_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    def message(script: str) -> str:
-        options = Options(script=Path(script), cwd=tmp_path)
-        return refusal(lambda: interpreter.check_script(options))
-
-    assert message("gone.py").startswith("there is no file gone.py;")
-    assert message(".").startswith(". is a directory;")
-    assert "no script was given" in refusal(lambda: interpreter.check_script(Options()))
-
-
-def test_a_script_that_only_compiles_is_not_run_and_needs_no_ending(tmp_path: Path) -> None:
-    (tmp_path / "train").write_text("raise RuntimeError('run')\n'\\d'\n")
-    interpreter.check_script(Options(script=Path("train"), cwd=tmp_path), PYTHON)
-    assert {path.name for path in tmp_path.iterdir()} == {"train"}
-
-
-def test_a_module_is_found_without_being_imported(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    interpreter.check_script(Options(module="mine.train", cwd=tmp_path), PYTHON)
-    gone = Options(module="gone.train", cwd=tmp_path)
-    assert "finds no module gone.train" in refusal(lambda: interpreter.check_script(gone, PYTHON))
 
 
 def test_a_new_or_empty_folder_can_be_written_and_is_not_created(tmp_path: Path) -> None:
