@@ -43,3 +43,25 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
     if problems:
         raise problems[0]
     return pids[0]
+
+
+class WaitingFork:
+    """A fork of this moment that does something only if that is wanted later; it ends with this
+    process.
+    """
+
+    def __init__(self, body: Callable[[], None]) -> None:
+        reader, self.writer = os.pipe()
+
+        def wait() -> None:
+            os.close(self.writer)
+            if os.read(reader, 1):
+                body()
+
+        self.pid = fork_from_fresh_thread(wait)
+        os.close(reader)
+
+    def run(self) -> bool:
+        """Has it done; True if that succeeded."""
+        os.write(self.writer, b"!")
+        return os.waitpid(self.pid, 0)[1] == 0

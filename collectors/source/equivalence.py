@@ -17,15 +17,11 @@ import torch
 
 from ..call import context, outputs, rungs
 from ..call.closeness import compare_lists
+from ..call.forks import WaitingFork
 from ..protocol.graphs import EquivalenceAnswer, SourceEquivalenceRequest
 from ..protocol.words import CallOutcome
-from ..trace.equivalence import (
-    EquivalenceRun,
-    SavedRun,
-    WaitingFork,
-    compare_operators,
-    judge_gradients,
-)
+from ..trace.equivalence_run import EquivalenceRun, SavedRun
+from ..trace.run_comparison import compare_operators, judge_gradients
 from ..trace.torch_functions import find_replaced
 from . import source
 
