@@ -11,12 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from templates import forms, kernel, tables, wording
+from templates import forms, kernel, tables
+from templates.description import (
+    describe_difference,
+    describe_duration,
+    describe_expected_and_actual,
+    describe_failure,
+)
+from templates.facts import is_eager, is_exported, name_subject
 from templates.forms import IssueForm
 from templates.log import cut_log
 from templates.releases import describe_turns, list_release_rows
 from templates.sample import REPRO, build_kernel_sample, build_sample
 from templates.text import count_bytes, escape_unseen, list_headings, shorten, tidy_log
+from templates.title import render_title
 from templates.versions import render_versions
 
 BODY_LIMIT = forms.LIMIT
@@ -48,7 +56,7 @@ def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None =
         raise ValueError(
             f"the repro alone is past the tracker's limit of {form.limit:,} characters"
         )
-    return f"{wording.render_title(report, tidy)}\n\n{body}"
+    return f"{render_title(report, tidy)}\n\n{body}"
 
 
 def _render_body(
@@ -61,30 +69,30 @@ def collect_values(
     report: Mapping[str, Any], repro: str, log: str, versions: str
 ) -> dict[str, Any]:
     """Every name that a template may use."""
-    expected, actual = wording.describe_expected_and_actual(report)
+    expected, actual = describe_expected_and_actual(report)
     issue = report["issue"]
     tidy = tidy_log(issue["error_log"])
     releases = list_release_rows(report, issue["releases"])
     requirements = tables.list_requirements(report, repro)
     needed, not_needed = tables.choose_rows(requirements)
     return {
-        "title": wording.render_title(report, tidy),
+        "title": render_title(report, tidy),
         "report": report,
         # the name by which forms of the user's own know it
         "evidence": {**issue, "repro": repro},
         "repro": repro,
         "has_control": "sys.exit(125)" not in repro,
-        "is_eager": wording.is_eager(report),
-        "is_exported": wording.is_exported(report),
-        "lasting": wording.describe_duration(report),
-        "sentences": wording.describe_failure(report, issue["culprit"], tidy),
+        "is_eager": is_eager(report),
+        "is_exported": is_exported(report),
+        "lasting": describe_duration(report),
+        "sentences": describe_failure(report, issue["culprit"], tidy),
         "expected": expected,
         "actual": actual,
-        "difference": wording.describe_difference(report) if report.get("differs_from") else None,
+        "difference": describe_difference(report) if report.get("differs_from") else None,
         "grid": tables.write_grid(tables.build_grid(report)),
         "neighbours": tables.list_neighbour_rows(report),
         "targets": kernel.list_targets(report) if kernel.is_kernel(report) else [],
-        "subject": wording.name_subject(report),
+        "subject": name_subject(report),
         "generated": kernel.describe_generated(report),
         "measured": tables.describe_measured(report),
         "requirements": requirements,

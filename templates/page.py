@@ -9,10 +9,17 @@ from typing import Any
 
 from markupsafe import Markup
 
-from templates import captions, charts, render, tables, wording
+from templates import captions, charts, render, tables
+from templates.description import (
+    describe_difference,
+    describe_expected_and_actual,
+    describe_failure,
+)
+from templates.facts import name_subject, name_unit
 from templates.log import cut_log
 from templates.releases import describe_turns, list_release_rows
 from templates.text import tidy_log
+from templates.title import render_title
 from templates.versions import render_versions
 
 
@@ -28,7 +35,7 @@ def render_page(
         repro: its text.
         cells: the error in each cell of the worst output, which `report.json` does not hold.
     """
-    expected, actual = wording.describe_expected_and_actual(report)
+    expected, actual = describe_expected_and_actual(report)
     measured = report.get("pictures") or {}
     issue = report["issue"]
     log = tidy_log(issue["error_log"])
@@ -36,16 +43,16 @@ def render_page(
     releases = list_release_rows(report, issue["releases"])
     return render(
         "report.html.j2",
-        title=wording.render_title(report, log),
+        title=render_title(report, log),
         report=report,
         evidence=issue,
         sentences=[
             _drop_backquotes(sentence)
-            for sentence in wording.describe_failure(report, issue["culprit"], log)
+            for sentence in describe_failure(report, issue["culprit"], log)
         ],
         expected=_drop_backquotes(expected),
         actual=_drop_backquotes(actual),
-        difference=wording.describe_difference(report) if report.get("differs_from") else None,
+        difference=describe_difference(report) if report.get("differs_from") else None,
         requirements=[
             (name, _drop_backquotes(value))
             for name, value in tables.list_requirements(report, repro)
@@ -59,8 +66,8 @@ def render_page(
         reduction=Markup(charts.plot_reduction(report.get("reduction") or ())),
         releases=Markup(charts.plot_releases(releases)),
         turning=describe_turns(releases),
-        subject=wording.name_subject(report),
-        unit=wording.name_unit(report),
+        subject=name_subject(report),
+        unit=name_unit(report),
         source=_list_lines(repro, measured.get("graph_breaks") or ()),
         graphs=captions.describe_graphs(measured),
         log=cut_log(log).strip(),

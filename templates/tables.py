@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from anonymizer.kinds import DYNAMIC, Kind, Layer, RungOutcome
 from templates import kernel
+from templates.facts import BACKENDS, read_changes
 from templates.text import render_code
-from templates.wording import BACKENDS, read_changes
 
 #: Outcomes of a variation beside those of a rung. The first says more of the machine than of the
 #: compiler.

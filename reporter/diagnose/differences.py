@@ -44,7 +44,7 @@ from reporter.diagnose.rungs import (
     SCRIPT,
 )
 from reporter.recording.side_effects import drop_state, is_state
-from templates.wording import EFFECT_SUMMARY, SUMMARIES
+from templates.summaries import EFFECT_SUMMARY, SUMMARIES
 
 _OTHER_METADATA = "The compiled result has other metadata than eager's"
 #: Of a reused graph that came out of a cache: the call was compiled, and needs no guard.

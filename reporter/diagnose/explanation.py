@@ -14,13 +14,13 @@ from reporter.core.settings import ProgramOptions
 from reporter.diagnose.rungs import RUNGS
 from reporter.diagnose.stacks import is_raised_while_running
 from reporter.report.captured_call import CapturedCall, CapturedVerdict
-from templates.wording import (
+from templates.facts import PROPERTY_NAMES
+from templates.summaries import (
     AOTI_SUMMARIES,
     CACHE_SUMMARY,
     EAGER_SUMMARIES,
     EFFECT_SUMMARY,
     EXPORT_SUMMARIES,
-    PROPERTY_NAMES,
     RUNNING_SUMMARY,
     STATED_LIMIT,
     SUMMARIES,

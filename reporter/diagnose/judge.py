@@ -62,7 +62,7 @@ from reporter.diagnose.rungs import (
 )
 from reporter.execution.temporary_folder import find_shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
-from templates.wording import STATED_LIMIT
+from templates.summaries import STATED_LIMIT
 
 #: Exceptions that say the machine lacks a compiler, not that the compiler has a bug
 #: (`torch/_inductor/exc.py`).

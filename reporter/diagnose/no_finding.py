@@ -24,7 +24,7 @@ from reporter.diagnose.eager_faults import (
 from reporter.diagnose.eager_values import explain_assertion
 from reporter.recording import questions
 from reporter.recording.findings import Recording
-from templates.wording import STATED_LIMIT
+from templates.summaries import STATED_LIMIT
 
 #: Folders of torch whose frames in a traceback say that the compiler was at work.
 _COMPILER = ("torch/_dynamo/", "torch/_functorch/", "torch/_inductor/")

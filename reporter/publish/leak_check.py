@@ -53,7 +53,7 @@ from reporter.report.sections import (
 )
 from reporter.report.sections.base import Section
 from templates import collect_own_text
-from templates.wording import ALL_SUMMARIES
+from templates.summaries import ALL_SUMMARIES
 
 #: In `private/`: what the leak check found.
 LEAKS = "leaks.json"

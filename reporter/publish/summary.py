@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from reporter.core.kinds import RungOutcome
 from reporter.report.folder import ISSUE, PAGE, PRIVATE, REPORT, REPRO, TEST
 from reporter.report.sections.report_document import Report
-from templates import tables, wording
+from templates import tables
+from templates.description import describe_difference
+from templates.facts import name_unit
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -144,7 +146,7 @@ class Summary:
         repro = self.report.repro
         assert repro is not None
         many = "s" if repro.statements != 1 else ""
-        unit = wording.name_unit(self.report.to_json())
+        unit = name_unit(self.report.to_json())
         return f"{repro.statements} {unit}{many}, {repro.lines} lines"
 
     def _describe_effort(self) -> str:
@@ -156,7 +158,7 @@ class Summary:
         """The line about other releases that are right."""
         if not self.report.differs_from:
             return []
-        word, sentence = wording.describe_difference(self.report.to_json())
+        word, sentence = describe_difference(self.report.to_json())
         return [f"{word.lower()}: {sentence}"]
 
     def _describe_numbers(self) -> list[str]:

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import pytest
 
 from reporter.core.kinds import BUGS, Compiler, Kind, Layer
-from templates import wording
+from templates import description, facts, summaries, title
 
 
-@pytest.mark.parametrize("table", [wording.TITLES, wording.WHAT, wording.SUMMARIES])
+@pytest.mark.parametrize("table", [title.TITLES, description.WHAT, summaries.SUMMARIES])
 def test_every_bug_has_words(table: Mapping[str, str]) -> None:
     assert BUGS <= set(table) <= set(Kind)
 
@@ -20,10 +20,10 @@ def test_every_bug_has_words(table: Mapping[str, str]) -> None:
 @pytest.mark.parametrize(
     "table",
     [
-        wording.EAGER_TITLES,
-        wording.EAGER_WHAT,
-        wording.EAGER_SUMMARIES,
-        wording.EXPORT_SUMMARIES,
+        title.EAGER_TITLES,
+        description.EAGER_WHAT,
+        summaries.EAGER_SUMMARIES,
+        summaries.EXPORT_SUMMARIES,
     ],
 )
 def test_other_words_are_for_kinds_that_there_are(table: Mapping[str, str]) -> None:
@@ -31,5 +31,5 @@ def test_other_words_are_for_kinds_that_there_are(table: Mapping[str, str]) -> N
 
 
 def test_every_layer_and_every_compiler_has_its_name() -> None:
-    assert set(wording.LAYER_NAMES) == set(Layer) - {Layer.NONE}
-    assert set(wording.COMPILERS) == set(Compiler)
+    assert set(facts.LAYER_NAMES) == set(Layer) - {Layer.NONE}
+    assert set(facts.COMPILERS) == set(Compiler)

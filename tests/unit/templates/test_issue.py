@@ -17,7 +17,7 @@ from reporter.report.sections.report_document import Report
 from templates import collect_own_text, render
 from templates.issue import BODY_LIMIT, render_issue
 from templates.text import count_bytes, render_cell, render_code_block
-from templates.wording import render_title
+from templates.title import render_title
 from tests.support import outgoing_data as data
 
 REPRO = data.text(data.CRASH)

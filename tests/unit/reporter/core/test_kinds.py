@@ -45,7 +45,7 @@ from reporter.triage import result, sentences
 from reporter.triage.attempt import AttemptOutcome
 from reporter.triage.reading.stated_failure import Match, StatedSymptom
 from reporter.triage.result import Status
-from templates import wording
+from templates import description, facts, summaries, title
 
 REPORTER = Path(kinds.__file__).parents[1]
 COLLECTORS = Path(collectors.__file__).parent
@@ -136,23 +136,23 @@ def test_what_a_call_or_a_compilation_showed_is_said_of_its_rung() -> None:
 
 
 def test_an_issue_has_a_name_for_every_compiler_and_layer() -> None:
-    assert set(wording.COMPILERS) == set(Compiler)
-    assert set(wording.LAYER_NAMES) == set(Layer) - {Layer.NONE}
+    assert set(facts.COMPILERS) == set(Compiler)
+    assert set(facts.LAYER_NAMES) == set(Layer) - {Layer.NONE}
 
 
 def test_an_issue_renames_properties_that_there_are() -> None:
-    assert set(wording.PROPERTY_NAMES) < set(Property)
+    assert set(facts.PROPERTY_NAMES) < set(Property)
 
 
 def test_an_issue_has_words_for_every_kind_that_is_reported() -> None:
-    assert set(wording.SUMMARIES) == kinds.BUGS
+    assert set(summaries.SUMMARIES) == kinds.BUGS
     reported = kinds.BUGS | kinds.RIGHT_BUT_SLOW | {Kind.UNSUPPORTED}
-    assert set(wording.WHAT) == set(wording.TITLES) == reported
+    assert set(description.WHAT) == set(title.TITLES) == reported
     # of what a second call or the gradients show, torch.compile's sentence is said
     exported = kinds.BUGS - kinds.SEVERAL_CALLS - {Kind.WRONG_GRADIENT}
-    assert set(wording.EXPORT_SUMMARIES) == exported
+    assert set(summaries.EXPORT_SUMMARIES) == exported
     in_eager_mode = {Kind.CRASH, Kind.PROCESS_DEATH, Kind.WRONG_RESULT, Kind.WRONG_GRADIENT}
-    for table in (wording.EAGER_SUMMARIES, wording.EAGER_WHAT, wording.EAGER_TITLES):
+    for table in (summaries.EAGER_SUMMARIES, description.EAGER_WHAT, title.EAGER_TITLES):
         assert set(table) == in_eager_mode
 
 

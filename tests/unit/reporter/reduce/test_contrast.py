@@ -24,7 +24,7 @@ from reporter.report.captured_call import (
 )
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import ContrastSection
-from templates.wording import describe_difference
+from templates.description import describe_difference
 from tests.support import outgoing_data as data
 
 WANTED = Signature(Kind.CRASH, exception="KeyError", message="no layout")
