@@ -81,7 +81,8 @@ class Environments:
     root: Path
     say: Callable[[str], None] = lambda _: None
     installer: Installer | None = None
-    _known: dict[Release, Environment] = field(default_factory=dict)
+    #: What has been found already, which is not looked for again.
+    known: dict[Release, Environment] = field(default_factory=dict)
 
     def provide(self, release: Release, again: bool = False) -> Environment:
         """The interpreter for `release`, made if need be; `again` looks closely at what seemed to
@@ -93,13 +94,13 @@ class Environments:
         if release.problem is not None:
             raise CannotJudgeError(release.problem)
         if again:
-            self._known.pop(release, None)
-        if release not in self._known:
+            self.known.pop(release, None)
+        if release not in self.known:
             found = self._probe_at_hand(release) if release.python else self._find(release, again)
-            self._known[release] = found
+            self.known[release] = found
         if not release.python:
             _touch(self.root / release.folder_name / _MARKER)
-        return self._known[release]
+        return self.known[release]
 
     def _probe_at_hand(self, release: Release) -> Environment:
         assert release.python is not None

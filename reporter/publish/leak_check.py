@@ -62,7 +62,7 @@ _IN_CODE = "code_"
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
 #: The sections whose keys are ours. Of the machine and of kernels only those are that the templates
 #: spell out.
-_OWN_SECTIONS = (
+OWN_SECTIONS = (
     check_document,
     debugging_tools,
     details,
@@ -156,7 +156,7 @@ def _list_report_words() -> frozenset[str]:
     """The keys of report.json, what a violation of the lint weighs, and what the pictures are drawn
     with.
     """
-    modules = {module.__name__ for module in _OWN_SECTIONS}
+    modules = {module.__name__ for module in OWN_SECTIONS}
     own = (kind for kind in Section.__subclasses__() if kind.__module__ in modules)
     keys = (name for kind in own for name in kind.__struct_fields__)
     return frozenset((*keys, *get_args(Weight), *_DRAWN))

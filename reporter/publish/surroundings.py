@@ -56,12 +56,12 @@ def _list_names(folder: Path, shown: Mapping[str, object]) -> Iterator[str]:
             yield name
         if shown.get(name) != value:
             yield value
-    yield from _list_machine_names()
+    yield from list_machine_names()
     yield from _list_checkout_names(folder)
 
 
 @functools.lru_cache(maxsize=1)
-def _list_machine_names() -> tuple[str, ...]:
+def list_machine_names() -> tuple[str, ...]:
     """Hosts, domains, mounts and the user's full name, as far as this machine tells them."""
     found = [socket.gethostname(), _read(Path("/etc/hostname"))]
     for line in _read(Path("/etc/resolv.conf")).splitlines():

@@ -218,9 +218,10 @@ class RecordingSession:
                 peer, _ = server.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
+            threading.Thread(target=self.serve, args=(peer,), daemon=True).start()
 
-    def _serve(self, peer: socket.socket) -> None:
+    def serve(self, peer: socket.socket) -> None:
+        """Takes what one process of the program sends over `peer`, until the connection ends."""
         fork_server: ForkedCallSession | None = None
 
         def close() -> None:

@@ -164,7 +164,6 @@ def _give_up_root() -> list[str]:
     return [*words, "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"]
 
 
-@functools.lru_cache(maxsize=1)
 def _is_root() -> bool:
     """Whether we are root of the machine, not only of a container's user namespace."""
     try:

@@ -203,7 +203,9 @@ class Sandbox:
 
     def _attend(self, process: subprocess.Popen[bytes], contained: bool) -> SandboxResult:
         assert process.stdout is not None and process.stderr is not None
-        streams = [_Stream(pipe, self.limits.output) for pipe in (process.stdout, process.stderr)]
+        streams = [
+            OutputReader(pipe, self.limits.output) for pipe in (process.stdout, process.stderr)
+        ]
         started = self.clock()
         ending: Ending | None = None
         _RUNNING.add(process)
@@ -237,7 +239,7 @@ class Sandbox:
         )
 
     def _watch(
-        self, process: subprocess.Popen[bytes], streams: list[_Stream], started: float
+        self, process: subprocess.Popen[bytes], streams: list[OutputReader], started: float
     ) -> Ending | None:
         """Waits for the end; the limit that was passed, if one was."""
         limits, pause = self.limits, _INTERVAL
@@ -268,8 +270,10 @@ class Sandbox:
             pause = max(_INTERVAL, 9 * (time.monotonic() - before))
 
 
-class _Stream:
-    """Reads a pipe to its end, keeps its beginning and its end."""
+class OutputReader:
+    """Reads a pipe to its end, in a thread; keeps the beginning and the end of what came, `keep`
+    bytes in all.
+    """
 
     def __init__(self, pipe: IO[bytes], keep: int) -> None:
         self.count = 0
@@ -293,12 +297,16 @@ class _Stream:
             pass
 
     def join(self) -> None:
-        """Everything is dead, so the pipe has an end; a survivor of an open run may hold it."""
+        """Waits for the end, and closes the pipe.
+
+        Everything is dead, so the pipe has an end; a survivor of an open run may hold it.
+        """
         self._thread.join(timeout=5)
         if not self._thread.is_alive():
             self._pipe.close()
 
     def decode(self) -> str:
+        """What was kept, with a line in the place of what was not."""
         tail = bytes(self._tail[-self._half :])
         lost = self.count - len(self._head) - len(tail)
         note = f"\n[... {lost} bytes left out ...]\n".encode() if lost > 0 else b""

@@ -27,8 +27,8 @@ TITLE_LIMIT = 256
 _KEY = re.compile(r"<!-- bugreport-key: ([0-9a-f]{16}) -->")
 _FINGERPRINT = "<!-- bugreport-fingerprint: {} -->"
 #: The disclosure, which the templates end in one of two ways.
-_NO_WORDS = "; no person has added words of their own yet"
-_WITH_WORDS = (
+NO_WORDS = "; no person has added words of their own yet"
+WITH_WORDS = (
     "; the reporter confirmed that the repro shows the problem and wrote the second paragraph"
 )
 _DISCLOSED = re.compile(r"written by the tool bugreport")
@@ -125,7 +125,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
 
 def has_words(draft: Submission) -> bool:
     """Whether a person has written something: at `create`, here, or into the text itself."""
-    return bool(draft.words) or _WITH_WORDS in draft.text.body
+    return bool(draft.words) or WITH_WORDS in draft.text.body
 
 
 def add_words(draft: Submission, words: str) -> Submission:
@@ -140,7 +140,7 @@ def add_words(draft: Submission, words: str) -> Submission:
         before, fence_line, after = _split_at_repro(body)
         body = f"{before.rstrip()}\n\n{words}\n\n{fence_line}{after}"
     if words:
-        body = body.replace(_NO_WORDS, _WITH_WORDS)
+        body = body.replace(NO_WORDS, WITH_WORDS)
     text = replace(draft.text, body=_disclose(body, bool(words)))
     return _fit(replace(draft, text=text, words=words))
 
@@ -170,7 +170,7 @@ def render_environment_comment(draft: Submission, number: int) -> str:
         + "\n\n</details>",
         (
             "_This comment was written by the tool bugreport"
-            f" {VERSION}{_WITH_WORDS if own else _NO_WORDS}._"
+            f" {VERSION}{WITH_WORDS if own else NO_WORDS}._"
         ),
         f"<!-- {draft.failure.marker} -->",
     ]
@@ -247,7 +247,7 @@ def _disclose(body: str, has_words: bool) -> str:
     """
     if _DISCLOSED.search(body):
         return body
-    ending = _WITH_WORDS if has_words else _NO_WORDS
+    ending = WITH_WORDS if has_words else NO_WORDS
     line = f"_This report was reduced and written by the tool bugreport {VERSION}{ending}._"
     position = body.rfind("\n<!-- bugreport-key:")
     return f"{body[:position].rstrip()}\n\n{line}\n{body[position:]}"

@@ -99,7 +99,7 @@ def recorder_messages(lines: list[bytes]) -> None:
         ours, theirs = socket.socketpair()
         theirs.sendall(b"\n".join(lines) + b"\n")
         theirs.close()
-        made._serve(ours)
+        made.serve(ours)
         made.recording.close()
 
 

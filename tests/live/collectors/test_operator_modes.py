@@ -31,7 +31,6 @@ def test_modes_that_are_never_left_stay_alive(
 
     monkeypatch.setattr(operators, "OperatorMode", Mode)
     monkeypatch.setattr(operators, "ZeroMemoryMode", Mode)
-    monkeypatch.setattr(operators, "_ENTERED", [])
     operators.watch_operators(None, {"operators": str(tmp_path / "calls"), "zeroed": True})
     gc.collect()
     assert len(entered) == 2 and all(mode() is not None for mode in entered)

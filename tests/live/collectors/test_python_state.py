@@ -8,6 +8,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import torch
 
 from collectors.call import circumstances, effect_comparison, outputs, restoring
 from collectors.call.outputs import Snapshot
-from collectors.call.python_state import leaves, undo, walk
+from collectors.call.python_state import leaves, walk
 
 X = torch.ones(2)
 
@@ -291,11 +292,10 @@ def test_state_is_put_back() -> None:
         Local.new = 1
         return x
 
-    steps = undo.build_undo_steps(program, (X,), {}, restoring._keep_contents)
     first = items
-    program(X)
-    for step in steps:
-        step()
+    with restoring.keep_state(SimpleNamespace(function=program, args=(X,), kwargs={})):
+        program(X)
+        assert items == [7] and Local.count == 1
     assert items is first and items == [1] and Local.count == 0 and not hasattr(Local, "new")
 
 

@@ -40,8 +40,7 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
     )  # fmt: skip
     release = parse("2.16.0.dev20261102")
     place = Environment(release.label, tmp_path / "gone", build, python, git, False)
-    homes = Environments(tmp_path)
-    homes._known[release] = place
+    homes = Environments(tmp_path, known={release: place})
     task = Task(CheckSubject("r", "k", "pass"), release, fresh=True, alike=(seen,))
     assert msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(task))), Task) == task
     with TaskRunner(homes, Pools()) as bench:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -35,28 +36,40 @@ def test_no_way_of_starting_a_process_hands_a_token_on(
     assert name not in child and "HF_TOKEN" in child
 
 
-def test_once_taken_a_token_is_in_no_environment_and_in_no_text(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+#: Takes the tokens, and tells what is left of them.
+TAKES = """
+import json, os, subprocess
+from reporter.core import tokens
+tokens.take()
+child = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
+print(json.dumps({
+    "own": [name for name in os.environ if "TOKEN" in name],
+    "read": tokens.read_tokens(),
+    "child": child,
+    "redacted": tokens.redact("Bearer ghp_abcdefgh12345 and ghp_abcdefgh and short"),
+}))
+"""
+
+
+def test_once_taken_a_token_is_in_no_environment_and_in_no_text() -> None:
     given = {
         "GH_TOKEN": "ghp_abcdefgh",
         "GITHUB_TOKEN": "ghp_abcdefgh12345",
         "GH_ENTERPRISE_TOKEN": "short",
     }
     kept = {"TOKENIZERS_PARALLELISM": "1", "HF_TOKEN": "theirs"}
-    for name in tokens.read_tokens():
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(tokens, "_taken", {})
-    for name, value in {**given, **kept}.items():
-        monkeypatch.setenv(name, value)
-    tokens.take()
-    assert {name for name in os.environ if "TOKEN" in name} == set(kept)
-    assert set(tokens.read_tokens()) == set(given)
-    child = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
-    assert all(f"{name}={value}\n" in child for name, value in kept.items())
-    assert not any(f"{name}=" in child or value in child for name, value in given.items())
-    redacted = tokens.redact("Bearer ghp_abcdefgh12345 and ghp_abcdefgh and short")
-    assert redacted == "Bearer <GITHUB_TOKEN> and <GH_TOKEN> and short"
+    others = {name: value for name, value in os.environ.items() if "TOKEN" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", TAKES], env={**others, **given, **kept},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert set(found["own"]) == set(kept) and found["read"] == given
+    assert all(f"{name}={value}\n" in found["child"] for name, value in kept.items())
+    assert not any(
+        f"{name}=" in found["child"] or value in found["child"] for name, value in given.items()
+    )
+    assert found["redacted"] == "Bearer <GITHUB_TOKEN> and <GH_TOKEN> and short"
 
 
 def test_an_internal_error_keeps_the_token_to_itself(
@@ -94,20 +107,20 @@ PART = "ghp_x7QmZp2LrT9vKe4WnB8sYd3HcJ6uFgA1oRiX"
     f"{PART[:8]}… is not valid", f"…{PART[-8:]}", f"token '{PART[:15]}' (rest: '{PART[15:]}')",
 ])  # fmt: skip
 def test_a_part_of_a_token_counts_as_the_token(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": PART})
+    monkeypatch.setenv("GH_TOKEN", PART)
     text = tokens.redact(told)
     assert "<GH_TOKEN>" in text
     assert not any(PART[i : i + 8] in text for i in range(len(PART) - 7))
 
 
 def test_what_is_no_part_of_a_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": "github_pat_11ABCDEFG0aBcDeFgHiJkL"})
+    monkeypatch.setenv("GH_TOKEN", "github_pat_11ABCDEFG0aBcDeFgHiJkL")
     text = "a token begins with ghp_ or github_pat_; ABCDEFG is the alphabet"
     assert tokens.redact(text) == text
 
 
 def test_what_a_server_said_is_cleaned_of_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": TOKEN})
+    monkeypatch.setenv("GH_TOKEN", TOKEN)
     error = github.GithubException(
         500, {"message": f"no such token {TOKEN[:8]} {TOKEN[8:]}", "errors": [TOKEN[:25]]}, {}
     )
@@ -118,7 +131,7 @@ def test_what_a_server_said_is_cleaned_of_the_token(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_part_of_a_token_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": TOKEN})
+    monkeypatch.setenv("GH_TOKEN", TOKEN)
     path = tmp_path / "store.sqlite"
     with open_store(path) as store:
         set_state(

@@ -6,13 +6,20 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from reporter.core.errors import CannotJudgeError
+from reporter.core.progress import PlainProgress
+from reporter.core.settings import Options
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.pipeline import triton_program
+from reporter.pipeline.run import Interpreters
 from templates.kernel import TARGETS
 from tests.support.created import command
 from tests.support.recorded_triton import SCRIPTS, answering
@@ -156,6 +163,16 @@ def test_a_repro_that_fails_two_times_of_three_says_so(told: Run, tmp_path: Path
     assert document["verdict"]["reproduced"] == [2, 3] and not document["test"]["fails_here"]
 
 
+#: An interpreter whose answer is that there is no Triton.
+WITHOUT_TRITON = f"""#!{sys.executable} -IS
+import json, sys
+with open(sys.argv[2], encoding="utf-8") as source:
+    place = json.load(source)["answer"]
+with open(place, "w", encoding="utf-8") as answer:
+    json.dump({{"missing": True, "skipped": "none"}}, answer)
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "needs"),
     [
@@ -167,6 +184,21 @@ def test_a_repro_that_fails_two_times_of_three_says_so(told: Run, tmp_path: Path
     ],
 )
 def test_triton_is_needed_where_nothing_catches_that_it_is_missing(
-    source: str, needs: bool
+    source: str, needs: bool, tmp_path: Path
 ) -> None:
-    assert triton_program._needs_triton(source) is needs
+    (tmp_path / "script.py").write_text(source)
+    python = tmp_path / "python"
+    python.write_text(WITHOUT_TRITON)
+    python.chmod(0o755)
+    info = InterpreterInfo(python, "3.11.7", "2.13.0", None, False, "", "/x")
+    run = SimpleNamespace(
+        options=Options(script=Path("script.py"), cwd=tmp_path),
+        progress=PlainProgress(),
+        interpreters=Interpreters(info),
+    )
+    program = triton_program.TritonProgram(run)  # type: ignore[arg-type]
+    if needs:
+        with pytest.raises(CannotJudgeError, match="there is no Triton in"):
+            program.record()
+    else:
+        assert program.record() is None

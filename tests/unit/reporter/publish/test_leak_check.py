@@ -59,7 +59,7 @@ def test_the_private_program_itself_is_refused(private: str) -> None:
 
 def test_keys_of_all_sections_are_ours_but_those_of_the_machine_and_of_triton() -> None:
     modules = {module.name for module in pkgutil.iter_modules(sections.__path__)}
-    own = {module.__name__.rpartition(".")[2] for module in leak_check._OWN_SECTIONS}
+    own = {module.__name__.rpartition(".")[2] for module in leak_check.OWN_SECTIONS}
     assert modules - own == {"base", "machine", "triton"} and own < modules
 
 

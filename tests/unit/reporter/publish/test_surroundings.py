@@ -10,8 +10,7 @@ import pytest
 
 from anonymizer.leakcheck.search import Terms, collect_surrounding_terms
 from reporter.core.kinds import Kind
-from reporter.publish import surroundings
-from reporter.publish.surroundings import find_terms
+from reporter.publish.surroundings import find_terms, list_machine_names
 from tests.support import leaks
 from tests.support import outgoing_data as data
 from tests.support.surroundings import HONEST
@@ -95,12 +94,15 @@ def test_mounts_hosts_and_domains_are_looked_for(
         "/proc/self/mounts": "nas:/export/kestrel /mnt/falconridge\\040data nfs rw 0 0\n",
         "/etc/resolv.conf": "search osterman.internal\n",
     }
-    monkeypatch.setattr(surroundings, "_read", lambda path: told.get(str(path), ""))
-    surroundings._list_machine_names.cache_clear()
+    read = Path.read_text
+    monkeypatch.setattr(
+        Path, "read_text", lambda path, **how: told.get(str(path)) or read(path, **how)
+    )
+    list_machine_names.cache_clear()
     try:
         terms = around(tmp_path)
     finally:
-        surroundings._list_machine_names.cache_clear()
+        list_machine_names.cache_clear()
     for word in ("kestrel", "falconridge", "osterman"):
         assert found(terms, f"the {word} run"), word
 

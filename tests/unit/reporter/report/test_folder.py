@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.report import folder
 from reporter.report.folder import check_output, write_private, write_report
 
 FILES = {"report.json": '{"schema_version": 1, "verdict": {}}', "issue.md": "text"}
@@ -120,15 +119,16 @@ def test_nothing_is_left_when_writing_breaks_off(
         write_report(output, {**FILES, "issue.md": "first"}, {})
     before = tree(tmp_path)
     written: list[Path] = []
-    original = folder._write
+    original = os.open
 
-    def breaks(path: Path, content: bytes) -> None:
-        if written:
-            raise trouble
-        written.append(path)
-        original(path, content)
+    def breaks(path: Path, flags: int, *more: int, **at: int) -> int:
+        if flags & os.O_CREAT:
+            if written:
+                raise trouble
+            written.append(path)
+        return original(path, flags, *more, **at)
 
-    monkeypatch.setattr(folder, "_write", breaks)
+    monkeypatch.setattr(os, "open", breaks)
     expected = UsageError if isinstance(trouble, OSError) else KeyboardInterrupt
     with pytest.raises(expected):
         write_report(output, FILES, SECRET, replace=True)

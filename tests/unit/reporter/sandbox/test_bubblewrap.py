@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,19 +21,12 @@ LIMITS = Limits(memory=64 * MIB, disk=512 * MIB, tasks=30, cpu=5)
 WORKS = '[ "$1" = --help ] && echo "--size BYTES --disable-userns"\nexit 0\n'
 
 
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """Nothing is remembered of another test's bubblewrap."""
-    for remembered in (bubblewrap._read_abilities, bubblewrap._find_problem, bubblewrap._is_root):
-        remembered.cache_clear()
-    yield
-    for remembered in (bubblewrap._read_abilities, bubblewrap._find_problem, bubblewrap._is_root):
-        remembered.cache_clear()
-
-
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a bubblewrap that can do everything, and nothing else to be found."""
+    """A folder with a bubblewrap that can do everything, and nothing else to be found.
+
+    What a bubblewrap can do is remembered by its path, and each test has a path of its own.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("bwrap", "prlimit", "setpriv"):

@@ -360,7 +360,7 @@ def test_a_pipe_is_closed_when_it_has_been_read_to_its_end() -> None:
     """Or each run would leave two descriptors behind."""
     ours, theirs = os.pipe()
     pipe = os.fdopen(ours, "rb")
-    stream = module._Stream(pipe, 100)
+    stream = module.OutputReader(pipe, 100)
     os.write(theirs, b"all of it")
     os.close(theirs)
     stream.join()

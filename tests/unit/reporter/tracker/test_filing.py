@@ -18,12 +18,11 @@ from reporter.core.settings import Options
 from reporter.publish.leak_check import AllowList
 from reporter.report.folder import ALLOW_LIST, OLD_ALLOW_LIST
 from reporter.store.reports import compute_key
-from reporter.tracker import submission
 from reporter.tracker.filing import FilingRequest, file
 from reporter.tracker.manual_form import build_form
 from reporter.tracker.outcome import FilingResult, PreviewResult
 from reporter.tracker.repository import Repository
-from reporter.tracker.submission import add_words, read_submission
+from reporter.tracker.submission import NO_WORDS, WITH_WORDS, add_words, read_submission
 from templates import collect_own_text
 from templates.text import count_bytes
 from tests.support.created import command
@@ -400,13 +399,8 @@ def test_words_are_put_where_the_template_puts_them(report: Path) -> None:
         == add_words(add_words(read_submission(report), WORDS), WORDS).text.body
     )
     # the disclosure is the templates' and has two endings; with words it has to get the other one
-    assert (
-        submission._NO_WORDS in collect_own_text() and submission._WITH_WORDS in collect_own_text()
-    )
-    assert (
-        submission._NO_WORDS in read_submission(report).text.body
-        and submission._WITH_WORDS in before
-    )
+    assert NO_WORDS in collect_own_text() and WITH_WORDS in collect_own_text()
+    assert NO_WORDS in read_submission(report).text.body and WITH_WORDS in before
     paragraphs = before.split("\n\n")
     assert paragraphs[2] == WORDS and paragraphs[0] == "### 🐛 Describe the bug"
 
