@@ -28,7 +28,7 @@ from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, UNBO
 #: How often a failure that does not come back at once is tried again.
 REPEATS = 5
 #: Seconds of the script's own call from which on rungs that cannot change the verdict are left out.
-LONG = 30.0
+LONG = 8.0
 
 
 def make_diagnosis(
@@ -81,7 +81,11 @@ def climb_from_the_top(runner: LadderRunner) -> tuple[str, ...]:
         return climb(runner)
     exact = runner.find_own_rung() if finding.grads else COMPILED
     names = _measure(runner, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
-    return names if runner.ladder[names[-1]].agrees else climb(runner)
+    if runner.ladder[names[-1]].agrees:
+        return names
+    names = climb(runner)
+    _sort_rungs(runner, names)
+    return names
 
 
 def climb_while_it_hangs(runner: LadderRunner) -> tuple[str, ...]:
@@ -102,10 +106,15 @@ def climb_while_it_hangs(runner: LadderRunner) -> tuple[str, ...]:
         if runner.measure(name).outcome == RungOutcome.TIMEOUT:
             break
     runner.measure(COMPILED)
-    rungs = runner.ladder.rungs
-    for name in names[1:]:  # the ladder has the user's call first
-        rungs[name] = rungs.pop(name)
+    _sort_rungs(runner, names[1:])  # the ladder has the user's call first
     return tuple(names)
+
+
+def _sort_rungs(runner: LadderRunner, names: Iterable[str]) -> None:
+    """Puts rungs in this order, behind all others: as they are read, not as they were measured."""
+    rungs = runner.ladder.rungs
+    for name in names:
+        rungs[name] = rungs.pop(name)
 
 
 def _measure(runner: LadderRunner, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import pytest
 
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import (
+    LONG,
     climb,
     climb_from_the_top,
     climb_while_it_hangs,
@@ -63,11 +64,11 @@ def test_all_backends_are_started_before_the_first_is_waited_for() -> None:
 @pytest.mark.parametrize(
     ("more", "names"),
     [
-        ({"seconds": 30.0}, ("compiled", "aot_eager_decomp_partition")),
-        ({"seconds": 31.0, "grads": "f.pt"}, ("inductor", "aot_eager_decomp_partition")),
-        ({"seconds": 29.9}, ALL),
-        ({"seconds": 31.0, "replay": True}, ALL),
-        ({"seconds": 31.0, "options": OWN}, ("compiled", "eager", "custom")),
+        ({"seconds": LONG}, ("compiled", "aot_eager_decomp_partition")),
+        ({"seconds": LONG + 1, "grads": "f.pt"}, ("inductor", "aot_eager_decomp_partition")),
+        ({"seconds": LONG - 0.1}, ALL),
+        ({"seconds": LONG + 1, "replay": True}, ALL),
+        ({"seconds": LONG + 1, "options": OWN}, ("compiled", "eager", "custom")),
     ],
 )
 def test_where_one_compile_takes_long_the_backends_are_climbed_from_the_top(
@@ -80,8 +81,9 @@ def test_where_one_compile_takes_long_the_backends_are_climbed_from_the_top(
 
 def test_from_the_top_the_rest_is_climbed_where_the_fault_lies_lower() -> None:
     call_session = MadeUp({"compiled": raises(), "aot_eager_decomp_partition": raises()})
-    asking = runner(call_session, seconds=31.0)
+    asking = runner(call_session, seconds=LONG)
     assert climb_from_the_top(asking) == ALL
+    assert tuple(asking.ladder.rungs) == ALL  # as they are read
     assert sorted(call_session.measured()) == sorted(ALL)
 
 
