@@ -11,7 +11,7 @@ TESTS ?=
 LINTED := reporter anonymizer templates collectors tests bench examples docs tools
 
 .PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-onnx test-triton \
-	test-gpu test-faults test-lowest fuzz coverage mutants lint docs bench dist-check licences clean
+	test-gpu test-faults test-lowest fuzz coverage mutants lint docs bench dist-check licenses clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -96,9 +96,9 @@ bench: $(VENV)/installed
 dist-check: $(VENV)/installed
 	$(BIN)/python tools/dist.py dist
 
-# Name, version and licence of everything that an installation brings with it.
-licences: $(VENV)/installed
-	@$(BIN)/python tools/licences.py
+# Name, version and license of everything that an installation brings with it.
+licenses: $(VENV)/installed
+	@$(BIN)/python tools/licenses.py
 
 # The unit tests with the oldest releases that pyproject.toml allows, in an environment of their own.
 test-lowest: $(VENV)/installed

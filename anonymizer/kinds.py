@@ -123,7 +123,7 @@ class Layer(Word):
 
     #: The tracer of Python bytecode.
     DYNAMO = "dynamo"
-    #: The tracer of forward and backward, and the functionalisation.
+    #: The tracer of forward and backward, and the functionalization.
     AOT_AUTOGRAD = "aot_autograd"
     #: The decompositions into simpler operators, and the partitioner.
     DECOMPOSITION = "decomposition"

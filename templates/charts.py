@@ -1,7 +1,7 @@
-"""The pictures of `report.html`: matplotlib's drawings as inline SVG that takes its colours and its
+"""The pictures of `report.html`: matplotlib's drawings as inline SVG that takes its colors and its
 type from the page.
 
-A drawing is made once and looks right in light, dark and print, because each colour in it is a
+A drawing is made once and looks right in light, dark and print, because each color in it is a
 stand-in that becomes a CSS variable of the page. Nothing in it is fetched, and its text stays text:
 it can be searched, read aloud and, like all that leaves, checked for leaks. matplotlib takes a
 while to import, so that happens when a picture is drawn.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Stand-in -> CSS variable. No two may look alike to the search below.
-_COLOURS = {
+_COLORS = {
     "#010101": "text",
     "#020202": "faint",
     "#030303": "line",
@@ -44,7 +44,7 @@ _COLOURS = {
     "#060606": "hue-a",
     "#070707": "hue-b",
 }
-TEXT, FAINT, LINE, GOOD, BAD, EAGER, COMPILED = _COLOURS
+TEXT, FAINT, LINE, GOOD, BAD, EAGER, COMPILED = _COLORS
 #: Other outcomes are `BAD`.
 _OUTCOMES: Mapping[str, str] = {
     RungOutcome.OK: GOOD,
@@ -89,8 +89,8 @@ def plot_ladder(report: Mapping[str, Any]) -> str:
             label = name.replace("mode=", "mode ")
             axes.text(-0.05, y, _shorten(label, 30), ha="right", va="center")
             for x, cell in enumerate(cells):
-                colour = _OUTCOMES.get(cell.outcome, BAD)
-                _draw_box(axes, x, y, colour, 0.12 if cell.outcome == tables.NOT_RUN else 0.28)
+                color = _OUTCOMES.get(cell.outcome, BAD)
+                _draw_box(axes, x, y, color, 0.12 if cell.outcome == tables.NOT_RUN else 0.28)
                 axes.text(x + 0.49, y, _shorten(cell.text, 28), ha="center", va="center")
         for x, name in enumerate(tables.list_columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
@@ -123,14 +123,14 @@ def plot_divergence(found: Mapping[str, Any] | None) -> str:
         axes.set_yscale("log")
         axes.set_ylim(floor / 1.5, top)
         positions = range(len(points))
-        for name, colour, marker in (("eager", EAGER, "o"), ("compiled", COMPILED, "s")):
+        for name, color, marker in (("eager", EAGER, "o"), ("compiled", COMPILED, "s")):
             known = [
                 (x, max(p[name], floor))
                 for x, p in zip(positions, points)
                 if p.get(name) is not None
             ]
             if known:
-                axes.plot(*zip(*known), color=colour, marker=marker, markersize=5, label=name)
+                axes.plot(*zip(*known), color=color, marker=marker, markersize=5, label=name)
         for x, point in zip(positions, points):
             if point.get("error"):
                 axes.axvline(x, color=BAD, linewidth=0.8, linestyle=":")
@@ -191,16 +191,16 @@ def plot_reduction(history: Sequence[Sequence[int]]) -> str:
         return ""
     with _make_figure(2.3) as (figure, axes):
         counts = [row[0] for row in history]
-        for column, colour, label in ((1, COMPILED, "tensor operations"), (2, FAINT, "lines")):
+        for column, color, label in ((1, COMPILED, "tensor operations"), (2, FAINT, "lines")):
             sizes = [row[column] for row in history]
-            axes.step(counts, sizes, where="post", color=colour, label=label)
+            axes.step(counts, sizes, where="post", color=color, label=label)
             axes.annotate(
                 str(sizes[-1]),
                 (counts[-1], sizes[-1]),
                 textcoords="offset points",
                 xytext=(4, 0),
                 va="center",
-                color=colour,
+                color=color,
             )
         if max(row[2] for row in history) > 300:
             axes.set_yscale("log")
@@ -227,10 +227,10 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
         axes.plot(range(len(rows)), [0] * len(rows), color=LINE, zorder=1)
         for x, (release, seen) in enumerate(rows):
             right = is_right(seen)
-            colour = FAINT if right is None else GOOD if right else BAD
-            axes.plot([x], [0], marker="o" if right else "X", markersize=10, color=colour)
+            color = FAINT if right is None else GOOD if right else BAD
+            axes.plot([x], [0], marker="o" if right else "X", markersize=10, color=color)
             axes.text(x, 0.5, _shorten(release, 24), ha="center", va="bottom")
-            axes.text(x, -0.5, _shorten(seen, 24), ha="center", va="top", color=colour)
+            axes.text(x, -0.5, _shorten(seen, 24), ha="center", va="top", color=color)
         axes.set_xlim(-0.6, len(rows) - 0.4)
         axes.set_ylim(-1.6, 1.6)
         axes.axis("off")
@@ -279,10 +279,10 @@ def _render_svg(figure: Figure, name: str, label: str) -> str:
     text = re.sub(r'="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found.group()), text)
     # matplotlib writes `font: 10px 'DejaVu Sans', …`, or since 3.11 the family by itself
     text = re.sub(r"(font: [\d.]+px|font-family:) [^;\"]+", r"\1 var(--type)", text)
-    for colour, variable in _COLOURS.items():
-        text = text.replace(colour, f"var(--{variable})")
-    for level, colour in enumerate(_HEAT):
-        text = text.replace(colour, f"var(--heat-{level})")
+    for color, variable in _COLORS.items():
+        text = text.replace(color, f"var(--{variable})")
+    for level, color in enumerate(_HEAT):
+        text = text.replace(color, f"var(--heat-{level})")
     head = f'<svg class="chart" data-chart="{name}" role="img" aria-label="{html.escape(label)}"'
     return re.sub(r"\n\s*", "\n", head + text.removeprefix("<svg")).strip()
 
@@ -310,15 +310,15 @@ def _name_operator(point: Mapping[str, Any]) -> str:
     return _shorten(f"{point['position'] + 1} {name}", 26)
 
 
-def _draw_box(axes: Axes, x: float, y: float, colour: str, alpha: float) -> None:
+def _draw_box(axes: Axes, x: float, y: float, color: str, alpha: float) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(
-        Rectangle((x, y - 0.46), 0.98, 0.92, facecolor=colour, alpha=alpha, edgecolor="none")
+        Rectangle((x, y - 0.46), 0.98, 0.92, facecolor=color, alpha=alpha, edgecolor="none")
     )
 
 
-def _draw_boxes(axes: Axes, boxes: Sequence[tuple[int, int, int]], colour: str) -> None:
+def _draw_boxes(axes: Axes, boxes: Sequence[tuple[int, int, int]], color: str) -> None:
     """Runs of cells (row, first column, one past the last) as one path."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -327,7 +327,7 @@ def _draw_boxes(axes: Axes, boxes: Sequence[tuple[int, int, int]], colour: str) 
     for row, start, end in boxes:
         corners += [(start, row), (end, row), (end, row + 1), (start, row + 1), (start, row)]
         codes += [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-    axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, edgecolor="none"))
+    axes.add_patch(PathPatch(Path(corners, codes), facecolor=color, edgecolor="none"))
 
 
 def _group_by_level(

@@ -63,11 +63,11 @@ def build(folder: Path, epoch: int) -> list[Path]:
         if done.returncode:
             sys.exit(done.stderr)
     for path in made.glob("*.tar.gz"):
-        path.write_bytes(normalise_archive(path.read_bytes(), epoch))
+        path.write_bytes(normalize_archive(path.read_bytes(), epoch))
     return sorted(path for path in made.iterdir() if path.is_file())
 
 
-def normalise_archive(data: bytes, epoch: int) -> bytes:
+def normalize_archive(data: bytes, epoch: int) -> bytes:
     """A `.tar.gz` with its files in order, and without who made it and when."""
     packed = io.BytesIO()
     with (

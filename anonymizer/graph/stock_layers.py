@@ -1,7 +1,7 @@
 """Which stock torch.nn layer stands for a functional call on parameters, read off the call itself.
 
 `F.linear(x, weight, bias)` on a module's parameters *is* `nn.Linear`; a reader knows the layer at
-once, and its default initialisation replaces the private weights. A parameter that anything else
+once, and its default initialization replaces the private weights. A parameter that anything else
 reads too stays a parameter.
 """
 

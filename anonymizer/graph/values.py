@@ -201,7 +201,7 @@ _SPECIAL: Mapping[Share, str] = {
 
 
 def write_weight_recipes(stats: Sequence[TensorStatistics]) -> Iterator[str]:
-    """How weights can be made where a layer's own initialisation is too tame, from plain to close.
+    """How weights can be made where a layer's own initialization is too tame, from plain to close.
 
     Args:
         stats: of each weight: `numel`, `mean`, `std`, `min`, `max`; those without are left out.

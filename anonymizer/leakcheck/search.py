@@ -95,7 +95,7 @@ def find_leaks(
 
     Args:
         files: name -> text of everything outside `private/`. Names are searched as well.
-        terms: what the private program is recognised by.
+        terms: what the private program is recognized by.
         identity: home folder, user and host by value.
         ours: text that is the same whatever the private program says.
         allowed: public values that look like credentials or addresses (torch's git revision,

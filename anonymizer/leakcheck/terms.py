@@ -1,4 +1,4 @@
-"""What a private program would be recognised by, read from its text and from nothing the rewriter
+"""What a private program would be recognized by, read from its text and from nothing the rewriter
 knows.
 
 Not every word of a script gives it away: `loss` says nothing, `AureliaResBlock` says everything. So
@@ -469,7 +469,7 @@ def _count_digits(value: float) -> int:
 
 
 def _is_usual_size(value: int) -> bool:
-    """2**k and its neighbours, 3 * 2**k, multiples of 32 below 10,000, and the sizes of well-known
+    """2**k and its neighbors, 3 * 2**k, multiples of 32 below 10,000, and the sizes of well-known
     networks.
     """
     near_power = any((value + shift) & (value + shift - 1) == 0 for shift in (-1, 0, 1))

@@ -1,6 +1,6 @@
 """Reads a traced call from the JSON that `collectors.trace.trace` wrote.
 
-What is read is normalised: a call of a stock layer is one operation, a call that does nothing is
+What is read is normalized: a call of a stock layer is one operation, a call that does nothing is
 none, and which values each module call takes and leaves follows from who reads what. A private
 module's own way of passing arguments plays no part, so nothing of it can show.
 """

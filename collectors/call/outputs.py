@@ -215,7 +215,7 @@ def _check_sum(tensor: torch.Tensor) -> Optional[float]:
             flat = values.to(torch.float64).nan_to_num(nan=0.5).flatten()
             ramp = torch.arange(1, flat.numel() + 1, dtype=torch.float64, device=flat.device)
             return float(torch.dot(flat, ramp.rsqrt()).item())
-        except (RuntimeError, NotImplementedError, TypeError):  # subclasses, quantised tensors
+        except (RuntimeError, NotImplementedError, TypeError):  # subclasses, quantized tensors
             return None
 
 

@@ -1,4 +1,4 @@
-"""Facts about a program that excuse a difference: undefined casts, uninitialised memory, random
+"""Facts about a program that excuse a difference: undefined casts, uninitialized memory, random
 numbers, ties.
 
 Eager mode is watched operator by operator. A float outside the range of the integer type it is cast

@@ -18,7 +18,7 @@ from typing import Optional, Tuple, TypedDict
 
 import torch
 
-from ..protocol.comparison import TensorJudgement
+from ..protocol.comparison import TensorJudgment
 
 RULE = 1
 TOLERANCE = 1e-4
@@ -143,7 +143,7 @@ def judge_values(
     computed_in: Optional[torch.dtype] = None,
     tie: Optional[IndexedValues] = None,
     random: bool = False,
-) -> TensorJudgement:
+) -> TensorJudgment:
     """How two tensors compare, element by element.
 
     Args:
@@ -167,7 +167,7 @@ def judge_values(
     equal = find_equal_elements(reference, actual)
     if bool(equal.all()):
         return {"equal": True, "same": True, "tight": True, "max_abs_error": 0.0}
-    found: TensorJudgement = {
+    found: TensorJudgment = {
         "equal": False,
         "same": False,
         "tight": False,
@@ -243,8 +243,8 @@ def _judge_integers(
     actual: torch.Tensor,
     exact: Optional[torch.Tensor],
     tie: Optional[IndexedValues],
-    found: TensorJudgement,
-) -> TensorJudgement:
+    found: TensorJudgment,
+) -> TensorJudgment:
     """Of booleans, too."""
     if exact is not None:
         found["error_vs_fp64"] = float((actual != exact).double().mean().item())
@@ -262,8 +262,8 @@ def _judge_floats(
     actual: torch.Tensor,
     exact: Optional[torch.Tensor],
     computed_in: Optional[torch.dtype],
-    found: TensorJudgement,
-) -> TensorJudgement:
+    found: TensorJudgment,
+) -> TensorJudgment:
     nan = [int(torch.isnan(t).sum().item()) for t in (reference, actual)]
     inf = [int(torch.isinf(t).sum().item()) for t in (reference, actual)]
     if any(nan):
@@ -334,6 +334,6 @@ def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -
 
 
 def _count_repeats(index: torch.Tensor, dim: int) -> torch.Tensor:
-    """How many neighbours are equal once sorted: zero for a permutation or a selection."""
+    """How many neighbors are equal once sorted: zero for a permutation or a selection."""
     ordered = index.sort(dim).values
     return (ordered.diff(dim=dim) == 0).sum(dim)

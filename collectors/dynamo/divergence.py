@@ -23,7 +23,7 @@ from ..machine.compile_options import compile_unwatched, replace_backend, select
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
 from ..machine.tensors import read_version_counter
-from ..protocol.comparison import TensorJudgement
+from ..protocol.comparison import TensorJudgment
 from ..protocol.events import ContextState
 from ..protocol.graphs import DivergenceAnswer, DivergenceRequest, NumberedGraph, PrefixLine
 from ..protocol.words import CallOutcome
@@ -269,7 +269,7 @@ class PrefixRun:
         self.changed: Optional[List[int]] = None
         self.flows: Optional[List[torch.Tensor]] = None
 
-    def compare(self, compiled: Any, coarse: bool) -> TensorJudgement:
+    def compare(self, compiled: Any, coarse: bool) -> TensorJudgment:
         """The worst difference of eager and compiled, with float64 as the judge where they differ
         at all.
 
@@ -407,13 +407,13 @@ def _find_worst(
     actual: List[Optional[torch.Tensor]],
     exact: Optional[List[Optional[torch.Tensor]]],
     computed_in: Optional[torch.dtype],
-) -> TensorJudgement:
+) -> TensorJudgment:
     """The comparison of the tensor that is furthest off: one that the rule minds before one that it
     does not.
     """
     if len(eager) != len(actual):
         return {"equal": False, "same": False}
-    judged: List[TensorJudgement] = []
+    judged: List[TensorJudgment] = []
     for index, (a, b) in enumerate(zip(eager, actual)):
         fine = exact[index] if exact is not None and len(exact) == len(eager) else None
         judged.append(_judge(a, b, fine, computed_in))
@@ -427,7 +427,7 @@ def _judge(
     b: Optional[torch.Tensor],
     exact: Optional[torch.Tensor],
     computed_in: Optional[torch.dtype],
-) -> TensorJudgement:
+) -> TensorJudgment:
     if a is None or b is None:  # no gradient and a gradient of zeros mean the same
         given = a if a is not None else b
         if given is None:

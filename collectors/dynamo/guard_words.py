@@ -169,7 +169,7 @@ def _name_local(name: str, access: str, names: Labels) -> str:
 
 
 def _shorten_access(text: str) -> str:
-    """How a value is reached from a labelled one: sizes and numeric indices stay, names become
+    """How a value is reached from a labeled one: sizes and numeric indices stay, names become
     `.…`.
     """
     known = ("size()", "stride()", "storage_offset()", "shape", "dtype", "device", "requires_grad")

@@ -159,8 +159,8 @@ def _map(
             items = enumerate(value.items())
             return {k: visit("{}, item {}".format(label, i), v, depth - 1) for i, (k, v) in items}
         if depth and type(value) in (list, tuple):
-            labelled = [("{}, item {}".format(label, i), v) for i, v in enumerate(value)]
-            return type(value)(visit(where, item, depth - 1) for where, item in labelled)
+            labeled = [("{}, item {}".format(label, i), v) for i, v in enumerate(value)]
+            return type(value)(visit(where, item, depth - 1) for where, item in labeled)
         return change(label, value)
 
     names = label_parameters(call)

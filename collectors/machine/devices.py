@@ -1,7 +1,7 @@
-"""Accelerators, read from the driver's files: a process that initialises CUDA cannot be forked any
+"""Accelerators, read from the driver's files: a process that initializes CUDA cannot be forked any
 more.
 
-Only where the program itself has already initialised a device is torch asked for it. Nothing here
+Only where the program itself has already initialized a device is torch asked for it. Nothing here
 has been seen on a machine that has a GPU.
 """
 

@@ -3,7 +3,7 @@ anyone.
 
 `torch.utils.collect_env` asks pip, conda, lscpu and nvidia-smi and takes seconds; it leaves out
 what decides most compiler bugs (non-default configurations, the compiler inductor calls, the
-instruction set it vectorises for). Here everything is read in-process but for the versions of a few
+instruction set it vectorizes for). Here everything is read in-process but for the versions of a few
 tools, asked at the same time. The host builds what may leave anew (`reporter.report.environment`);
 the rest is what its leak check looks for.
 """

@@ -22,7 +22,7 @@ import torch
 from ..protocol.environment import ProcessorFacts
 
 SUBPROCESS_SECONDS = 0.8
-#: The flags of a processor that decide what inductor can vectorise for.
+#: The flags of a processor that decide what inductor can vectorize for.
 _VECTOR_FLAGS = re.compile(
     r"sse4_2|avx2?|fma|f16c|avx512\w*|avx_\w+|amx\w*|asimd\w*|sve\w*|fphp|bf16|i8mm|vsx|vx"
 )
@@ -88,7 +88,7 @@ def read_cpu_capability() -> Optional[str]:
 
 
 def read_vector_isa() -> Optional[str]:
-    """The instruction set inductor vectorises for, where this process has chosen it; choosing
+    """The instruction set inductor vectorizes for, where this process has chosen it; choosing
     compiles test programs.
     """
     for name in ("torch._inductor.cpu_vec_isa", "torch._inductor.codecache"):

@@ -19,7 +19,7 @@ from ..protocol.environment import TritonFacts
 
 
 def list_pip_packages() -> Dict[str, str]:
-    """Packages that this interpreter imports, by normalised name; the first on its path wins."""
+    """Packages that this interpreter imports, by normalized name; the first on its path wins."""
     found: Dict[str, str] = {}
     for item in metadata.distributions():
         with contextlib.suppress(Exception):  # what an installer wrote may be broken

@@ -138,7 +138,7 @@ def _is_torch_variable(name: str) -> bool:
 
 
 def _filter_value(name: str, value: str) -> str:
-    """The value made of its parts that may leave; neighbouring parts that may not become one."""
+    """The value made of its parts that may leave; neighboring parts that may not become one."""
     if name == "CUDA_VISIBLE_DEVICES" and not value:
         return ""
     known = _find_registered(name)

@@ -1,7 +1,7 @@
 """Every message between the host (`reporter`) and the target (`collectors`), key by key.
 
-Both sides import these types, so a misspelt key is an error of mypy on either of them. Messages are
-JSON objects: lines on a Unix socket or a pipe, or the whole of a file. Times are wall seconds,
+Both sides import these types, so a misspelled key is an error of mypy on either of them. Messages
+are JSON objects: lines on a Unix socket or a pipe, or the whole of a file. Times are wall seconds,
 paths are absolute, errors are absolute unless they say otherwise. A key of a class with
 `total=False` may be missing; a message of a newer version may have more keys.
 

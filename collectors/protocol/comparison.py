@@ -61,7 +61,7 @@ class TensorNumbers(TypedDict, total=False):
     eager_exact: bool
 
 
-class TensorJudgement(TensorNumbers):
+class TensorJudgment(TensorNumbers):
     """Whether they count as the same."""
 
     #: No difference at all, NaN being equal to NaN.
@@ -70,7 +70,7 @@ class TensorJudgement(TensorNumbers):
     same: bool
 
 
-class _ValueDifference(TensorJudgement):
+class _ValueDifference(TensorJudgment):
     #: `output 0`, `changed input 0`, `gradient 0`.
     where: str
     property: TensorRole

@@ -185,7 +185,7 @@ class PrefixLine(TensorNumbers, total=False):
 
     position: Optional[int]
     begun: bool
-    #: As in `TensorJudgement`.
+    #: As in `TensorJudgment`.
     equal: bool
     same: bool
     #: Class of an exception, or `not reached`; with the end of its text.

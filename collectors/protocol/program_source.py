@@ -1,7 +1,8 @@
 """A program as the text of its functions and the state of its objects, as JSON.
 
-The collectors write it (`source.source`) and the anonymizer reads it, so a misspelt key is an error
-of mypy on either side. A key of a class with `total=False` may be missing. Standard library only.
+The collectors write it (`source.source`) and the anonymizer reads it, so a misspelled key is an
+error of mypy on either side. A key of a class with `total=False` may be missing. Standard library
+only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The program run again up to one recorded call, which is then made as the host asks.
 
-A fork cannot use a CUDA device that its parent has initialised, and not every system can fork a
+A fork cannot use a CUDA device that its parent has initialized, and not every system can fork a
 program with threads. There the program itself is the recording: each question about a call starts
 it anew. What the call could reach is put back to what it was in the recorded run, so a program that
 draws other numbers each time still makes the same call; one whose tensors have other shapes is not

@@ -84,7 +84,7 @@ class WatchedCall:
 
     def find_obstacle(self, is_forked: bool, is_child: bool) -> Optional[UnsupportedReason]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
-        parent has initialised, and only a program that was started for it can do without the other
+        parent has initialized, and only a program that was started for it can do without the other
         ranks.
         """
         if (process_groups.read_world_size() or 1) > 1 and not is_child:

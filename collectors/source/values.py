@@ -68,7 +68,7 @@ def measure_pattern(value: torch.Tensor) -> SpecStatistics:
     numbers.
 
     `value` may have any shape and real dtype; it is looked at in float64 on the CPU. Of a complex
-    or quantised one only the number of elements is told.
+    or quantized one only the number of elements is told.
     """
     found: SpecStatistics = {"numel": int(value.numel())}
     if not value.numel() or value.is_complex() or value.is_quantized:

@@ -32,7 +32,7 @@ OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 
 
 class Launches:
-    """The launches of one process, by kernel and specialisation.
+    """The launches of one process, by kernel and specialization.
 
     `kernels` keeps the jit objects themselves.
     """

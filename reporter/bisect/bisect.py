@@ -42,7 +42,7 @@ COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
 @dataclass(frozen=True)
 class BisectResult:
-    """The end of a search: the two neighbours, everything that was asked, and the command that asks
+    """The end of a search: the two neighbors, everything that was asked, and the command that asks
     again.
     """
 
@@ -182,7 +182,7 @@ class _Bisection:
         return _describe(self.asked, search, reason)
 
     def search_nightlies(self, found: BisectResult) -> BisectResult:
-        """The same search between the two neighbours, in what the nightly index has or once had."""
+        """The same search between the two neighbors, in what the nightly index has or once had."""
         assert found.before is not None and found.after is not None
         place = self.asked.index or index.resolve_nightly_index(self.asked.backend)
         try:

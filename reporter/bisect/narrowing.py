@@ -1,4 +1,4 @@
-"""One search over one list of releases: verify the ends, ask until the neighbours are known,
+"""One search over one list of releases: verify the ends, ask until the neighbors are known,
 compare signatures all along.
 
 An answer is kept the moment it is known, so the search can be killed at any time and goes on from
@@ -92,7 +92,7 @@ class Search:
         return f"it {order} of torch {first.torch} and torch {final.torch}; {way} --find-fix"
 
     def narrow(self) -> None:
-        """Ask until no point is left between the neighbours."""
+        """Ask until no point is left between the neighbors."""
         while chosen := choose_probes(self.known, self.how.jobs):
             self.ask(chosen)
             found = find_bracket(self.known)

@@ -41,7 +41,7 @@ def name_releases_of_change(
         result,
         result.folder,
         lambda: bisect(asked, processes, talk, engine).summarize(),
-        "no neighbouring releases are known",
+        "no neighboring releases are known",
     )
 
 

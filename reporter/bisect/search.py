@@ -80,7 +80,7 @@ def list_unjudged(known: Mapping[int, PointState]) -> list[int]:
 
 
 def find_turns(known: Mapping[int, PointState]) -> list[tuple[int, int]]:
-    """All neighbouring judged points that differ, in order: more than one where the answers go back
+    """All neighboring judged points that differ, in order: more than one where the answers go back
     and forth.
     """
     judged = sorted(point for point, state in known.items() if state is not PointState.UNKNOWN)

@@ -1,8 +1,8 @@
 """Shards share nothing but the question; what each has found is a file, and files are put together
 in any order.
 
-A cell counts once however many files have it: a result beats none, a judgement beats
-`cannot_judge`, and of two judgements the later one counts.
+A cell counts once however many files have it: a result beats none, a judgment beats
+`cannot_judge`, and of two judgments the later one counts.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from reporter.core.version import VERSION
 
 # Verb to its line in `bugreport --help`; the verb `create` lives in `reporter.cli.commands.create`.
 COMMANDS = {
-    "create": "Turn a failing script into a minimal, verified, anonymised report folder.",
+    "create": "Turn a failing script into a minimal, verified, anonymized report folder.",
     "anonymize": "Rewrite the whole failing model as public code, and prove that it is the same.",
     "diagnose": "Say what is wrong with a script under torch.compile; writes nothing.",
     "check": "Say whether repros still fail, on any release of torch.",

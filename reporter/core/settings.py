@@ -311,7 +311,7 @@ class IssueOptions:
         setting_readers.read_switch,
         "--bisect",
         help=(
-            "Search for the neighbouring releases of which one shows the failure and the other does"
+            "Search for the neighboring releases of which one shows the failure and the other does"
             " not, and name them in the report. Installs what it asks."
         ),
     )

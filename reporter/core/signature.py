@@ -1,9 +1,9 @@
 """When two failures are the same bug (version 1).
 
-A crash is known by the class of its diagnosis, the normalised key line of its message and the
+A crash is known by the class of its diagnosis, the normalized key line of its message and the
 innermost torch frame; a wrong value by its kind and by standing out against what float64 shows
 eager to achieve. Nothing of the user's program is part of it: paths, numbers, generated names and
-user frames are normalised away.
+user frames are normalized away.
 """
 
 from __future__ import annotations

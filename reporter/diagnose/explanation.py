@@ -118,7 +118,7 @@ EXPLANATIONS: Mapping[Kind, str] = {
     ),
     Kind.UNINITIALIZED_MEMORY: (
         "The program reads memory that it never wrote (torch.empty and its kin), so results depend"
-        " on what was there before. Initialise it."
+        " on what was there before. Initialize it."
     ),
     Kind.NOT_REPRODUCED: (
         "In this run each compiled call that was compared returned, and did to tensors, what eager"
@@ -142,7 +142,7 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         " is involved."
     ),
     (Kind.WRONG_GRADIENT, Layer.EAGER): (
-        "The operator's formula for the derivative is not what its values do between neighbouring"
+        "The operator's formula for the derivative is not what its values do between neighboring"
         " inputs; no compiler is involved."
     ),
     (Kind.PROCESS_DEATH, Layer.EAGER): (

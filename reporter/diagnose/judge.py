@@ -102,7 +102,7 @@ def judge(
     finding.
 
     Where torch states a limit at the script's end, that explains it, and no rounding before it.
-    `rungs` are measured beside what the judgement needs, `at_once` of all rungs side by side.
+    `rungs` are measured beside what the judgment needs, `at_once` of all rungs side by side.
 
     Raises:
         CannotJudgeError: the calls cannot be repeated, or the machine has no working compiler.

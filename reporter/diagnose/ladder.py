@@ -1,4 +1,4 @@
-"""The ladder: one recorded call under eager, float64 and each backend, in the order that localises
+"""The ladder: one recorded call under eager, float64 and each backend, in the order that localizes
 a fault.
 
 Rungs run in forks of the moment before the call. What explains a difference away

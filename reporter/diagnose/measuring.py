@@ -1,4 +1,4 @@
-"""What the steps of the judgement share: climbing the backends, naming the layer, counting, and the
+"""What the steps of the judgment share: climbing the backends, naming the layer, counting, and the
 verdict's frame.
 
 A verdict is made from rungs that were measured; `cited` names those that prove it, so that it can

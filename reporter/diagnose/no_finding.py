@@ -68,7 +68,7 @@ def may_fail_uncompiled(recording: Recording) -> bool:
     without the compiler says more.
 
     The variable that switches torch.compile off leaves exported programs and packages as they are.
-    Nor is there anything to be learnt of a file or a module that is missing.
+    Nor is there anything to be learned of a file or a module that is missing.
     """
     raised = recording.script.exception
     return (

@@ -54,7 +54,7 @@ DECOMPOSED = "torch.export decomposed"
 REFINED, STATIC = "torch.export with suggested fixes", "torch.export with static shapes"
 #: The same module through torch.compile.
 TORCH_COMPILE, TORCH_COMPILE_RANDOM = "torch.compile", "torch.compile with fallback_random"
-#: The rungs of an exported program, in the order that localises a fault.
+#: The rungs of an exported program, in the order that localizes a fault.
 RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
     Compiler.EXPORT: (COMPILED, STRICT, NON_STRICT, EXPORT, TORCH_COMPILE),
     Compiler.AOTI: (COMPILED, EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),

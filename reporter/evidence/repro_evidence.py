@@ -54,7 +54,7 @@ class ReproEvidence:
 
     @property
     def vector_isa(self) -> str | None:
-        """The instruction set that inductor vectorised for."""
+        """The instruction set that inductor vectorized for."""
         facts: InductorFacts = self._find_facts("inductor")
         return facts.get("vector_isa") or None
 

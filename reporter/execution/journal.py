@@ -1,7 +1,7 @@
-"""What a killed run had already learnt: one line per answer, appended, never rewritten.
+"""What a killed run had already learned: one line per answer, appended, never rewritten.
 
 Only facts are written (what a candidate did), no verdicts, so that a journal stays true when the
-judgement changes. A batch of lines is on disk before the next candidates are chosen. A kill can
+judgment changes. A batch of lines is on disk before the next candidates are chosen. A kill can
 tear the last line only; it is cut off when the journal is opened again.
 """
 

@@ -15,7 +15,7 @@ from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 
-#: Lines that are not blank, and operations, that the receiving side minimises to.
+#: Lines that are not blank, and operations, that the receiving side minimizes to.
 LINES, STATEMENTS = 100, 20
 
 _COMPARING = ("same", "allclose", "assert_close", "isclose")
@@ -232,7 +232,7 @@ RULES = (
     ),
     Rule(
         "statements",
-        f"Minimising stops at about {STATEMENTS} statements.",
+        f"Minimizing stops at about {STATEMENTS} statements.",
         "reduce it (create, not anonymize)",
         _check_statements,
         "advice",

@@ -332,7 +332,7 @@ class RerunCallSession:
                 ended.end()
 
     def _take(self) -> _Again:
-        """The run that waits, or a new one, in whose favour the idle ones give up their memory
+        """The run that waits, or a new one, in whose favor the idle ones give up their memory
         where there is little.
         """
         run, self._waiting = self._waiting, None

@@ -101,7 +101,7 @@ _PACKAGES = re.compile(
 
 
 def is_public_package(name: str) -> bool:
-    """Whether a package, by its normalised name, is one that the Versions block lists: those of
+    """Whether a package, by its normalized name, is one that the Versions block lists: those of
     `torch.utils.collect_env`.
     """
     return _PACKAGES.fullmatch(name) is not None
@@ -114,7 +114,7 @@ def read_public_version(version: object, *, git: object = None, package: str = "
         version: what a package or torch says of itself.
         git: the commit that torch reports. A local part with a commit has to be the beginning of
             it.
-        package: the normalised name.
+        package: the normalized name.
 
     Returns:
         `2.13.0+cpu` as it is; `2.13.0+local` for another local part; `unknown` for what does not

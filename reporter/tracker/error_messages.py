@@ -134,8 +134,8 @@ def _explain_forbidden(
         return UsageError(f"{host} refused to {doing}, since the project is archived; name another")
     if "required" in headers.get("x-github-sso", ""):
         return AuthenticationError(
-            f"{whose} is not authorised for the organisation's single sign-on, so {host} refused to"
-            f" {doing}; authorise it in the token's settings"
+            f"{whose} is not authorized for the organization's single sign-on, so {host} refused to"
+            f" {doing}; authorize it in the token's settings"
         )
     return AuthenticationError(
         f"{whose} may not do this: {host} refused to {doing} (403 {said}); use one with more rights"

@@ -123,7 +123,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
             " --yes out to be asked"
         )
     checked = _recheck(draft, options)
-    draft = replace(draft, recognisable=find_visible_details(folder, draft.report))
+    draft = replace(draft, recognizable=find_visible_details(folder, draft.report))
     notes = (*draft.notes, *_describe_doubts(checked))
     if options.dry_run:
         return preview_submission(wanted.repository, options, draft, notes)
@@ -270,7 +270,7 @@ class _Filer:
             lambda: text,
         )
         head = f"── what leaves, as a comment on {self.repository.url}/issues/{number} ──"
-        seen = draft.recognisable.render_lines() if draft.recognisable else ()
+        seen = draft.recognizable.render_lines() if draft.recognizable else ()
         for line in (head, *text.split("\n"), "── end of what leaves ──", *seen):
             self.user.show(line)
         question = f"Comment on {self.repository}#{number}?"

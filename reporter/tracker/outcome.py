@@ -178,7 +178,7 @@ def render_submission(
             *draft.text.log.rstrip().split("\n"),
         ]
     lines.append("── end of what leaves ──")
-    return [*lines, *(draft.recognisable.render_lines() if draft.recognisable else ())]
+    return [*lines, *(draft.recognizable.render_lines() if draft.recognizable else ())]
 
 
 def render_duplicates(found: Duplicates) -> list[str]:
@@ -212,5 +212,5 @@ def _build_head(action: FilingAction, repository: Repository, draft: Submission)
         "repository": str(repository),
         "key": draft.key,
         "title": draft.text.title,
-        "recognisable": draft.recognisable.to_json() if draft.recognisable else None,
+        "recognisable": draft.recognizable.to_json() if draft.recognizable else None,
     }

@@ -60,7 +60,7 @@ class Submission:
     failure: ReportedFailure
     report: Report
     notes: tuple[str, ...] = ()
-    recognisable: VisibleDetails | None = None
+    recognizable: VisibleDetails | None = None
 
     @property
     def stored(self) -> StoredReport:

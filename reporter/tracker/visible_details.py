@@ -1,5 +1,5 @@
 """What of a program stays visible in its report, on one screen: who knows the program could
-recognise it by that.
+recognize it by that.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class VisibleDetails:
     def render_lines(self) -> list[str]:
         """One screen for people."""
         return [
-            "── what a reader could recognise ──",
+            "── what a reader could recognize ──",
             f"sizes:     {_render_numbers(self.sizes)}{_STAYS if self.sizes else ''}",
             f"numbers:   {_render_numbers(self.numbers)}{_STAYS if self.numbers else ''}",
             f"options:   {', '.join(self.options) or 'none'}",
             f"operators: {', '.join(self.operators) or 'none'}",
             f"chain:     {self._describe_chain()}",
-            "── end of what a reader could recognise ──",
+            "── end of what a reader could recognize ──",
         ]
 
     def _describe_chain(self) -> str:

@@ -297,7 +297,7 @@ def strip_module(name: str) -> str:
 
 
 def _find_line(failure: ReportedFailure) -> str:
-    """The line of the message that tells something, normalised and without the exceptions around
+    """The line of the message that tells something, normalized and without the exceptions around
     it; or nothing.
     """
     lines = (_WRAPPERS.sub("", normalize(part)) for part in failure.facts.message.split(" | "))

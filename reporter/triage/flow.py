@@ -1,6 +1,6 @@
 """Triage of one issue, from its text to a suggested answer; nothing is sent here.
 
-A status is claimed by what ran: the program as it was posted, then the tool's own judgement of it,
+A status is claimed by what ran: the program as it was posted, then the tool's own judgment of it,
 then the reduced program in fresh processes. Where the two disagree the text says so.
 """
 

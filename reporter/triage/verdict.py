@@ -1,4 +1,4 @@
-"""The tool's own judgement of a stranger's program: the whole tool runs inside the sandbox, and a
+"""The tool's own judgment of a stranger's program: the whole tool runs inside the sandbox, and a
 document comes out.
 
 Only what is expected of that document is read, each value with its type checked and its text

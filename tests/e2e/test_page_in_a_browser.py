@@ -21,14 +21,14 @@ const found = [...document.querySelectorAll("svg.chart")].map(svg => {
   const box = svg.getBoundingClientRect();
   const texts = [...svg.querySelectorAll("text")]
     .map(t => [t.textContent.trim(), t.getBoundingClientRect()]);
-  const colours = [...svg.querySelectorAll("*")]
+  const colors = [...svg.querySelectorAll("*")]
     .flatMap(e => [getComputedStyle(e).fill, getComputedStyle(e).stroke]);
   return {name: svg.dataset.chart, width: box.width, height: box.height,
     outside: texts
       .filter(([_, r]) => r.left < box.left - 2 || r.right > box.right + 2
         || r.top < box.top - 2 || r.bottom > box.bottom + 2)
       .map(([t]) => t),
-    colours: new Set(colours).size};
+    colors: new Set(colors).size};
 });
 const body = getComputedStyle(document.body);
 document.title = JSON.stringify({
@@ -65,7 +65,7 @@ def test_a_browser_shows_the_pictures(scheme: str, width: int, tmp_path: Path) -
     for chart in found["charts"]:
         assert chart["width"] > 300 and chart["height"] > 40, chart
         assert chart["outside"] == [], chart
-        assert chart["colours"] >= 3, chart
+        assert chart["colors"] >= 3, chart
     assert found["wide"] <= 0  # nothing sticks out of the page
     light = found["page"] == "rgb(255, 255, 255)"
     assert light == (scheme == "light") and found["page"] != found["text"]

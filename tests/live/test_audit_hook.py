@@ -57,7 +57,7 @@ class Row(typing.NamedTuple):
 @dataclasses.dataclass
 class Data:
     a: int = 1
-Colour = enum.Enum("Colour", "RED GREEN")
+Color = enum.Enum("Color", "RED GREEN")
 logging.getLogger("x").warning("a warning")
 warnings.warn("another")
 inspect.signature(functools.partial(print, 1))
@@ -69,7 +69,7 @@ thread.join()
 asyncio.run(asyncio.sleep(0))
 exec(compile("1 + 1", "<text>", "exec"))
 open("/proc/cpuinfo").close()
-print(Point(1, 2), Row(1), Data(), Colour.RED)
+print(Point(1, 2), Row(1), Data(), Color.RED)
 """
 
 

@@ -64,5 +64,5 @@ def test_triage_runs_on_releases_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     document = json.loads(done.stdout)
     assert (done.returncode, document["status"]) == (0, "reproduces"), done.stderr
     runs = [(run["torch"].partition("+")[0], run["outcome"]) for run in document["runs"]]
-    # vectorised code fails to compile on both
+    # vectorized code fails to compile on both
     assert runs == [("2.6.0", "fails"), ("2.8.0", "fails")]

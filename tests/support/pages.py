@@ -41,7 +41,7 @@ def document() -> dict[str, Any]:
 
 
 def cells() -> list[list[float | None]]:
-    """No two neighbours alike, which makes the largest drawing; one value is not finite."""
+    """No two neighbors alike, which makes the largest drawing; one value is not finite."""
     rows: list[list[float | None]] = [
         [10.0 ** -((x * 7 + y * 3) % 8) for x in range(64)] for y in range(64)
     ]

@@ -18,7 +18,7 @@ CANARY = "zorblax|größe|Überblock|quuxel"
 
 
 class Dropout(nn.Dropout):
-    """Named like a stock layer, and derived from it, with other behaviour."""
+    """Named like a stock layer, and derived from it, with other behavior."""
 
     def forward(self, zorblax: Any) -> Any:
         return zorblax * 2

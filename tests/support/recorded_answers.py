@@ -1,4 +1,4 @@
-"""What a recorded call answered to the questions of a judgement: noted once with a real torch, then
+"""What a recorded call answered to the questions of a judgment: noted once with a real torch, then
 read from a file.
 
 `Noting` is a call session that writes down what another call session is asked and what it answers;
@@ -100,7 +100,7 @@ class Answering:
         if not answers:
             raise NotRecordedError(
                 f"the recording {self._name} has no answer to {_key(ask)}; "
-                "if the judgement is to ask this, "
+                "if the judgment is to ask this, "
                 "`make test-matrix` asks torch, checks every verdict and writes the recordings anew"
             )
         answer = answers.pop(0) if len(answers) > 1 else answers[0]

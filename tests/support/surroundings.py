@@ -77,12 +77,12 @@ def canaries(value: Any) -> Iterator[Any]:
         yield {**value, f"{CANARY}_cache": f"1.2+{CANARY}"}
         for key, item in value.items():
             if not key.isupper() and not key.startswith("torch."):
-                yield from ({**value, key: spoilt} for spoilt in canaries(item))
+                yield from ({**value, key: spoiled} for spoiled in canaries(item))
     elif isinstance(value, list):
         yield [*value, CANARY]
         for number, item in enumerate(value):
-            for spoilt in canaries(item):
-                yield [*value[:number], spoilt, *value[number + 1 :]]
+            for spoiled in canaries(item):
+                yield [*value[:number], spoiled, *value[number + 1 :]]
     elif isinstance(value, str):
         yield CANARY
         for joint in (" ", "-", ".", "+", "_", "/", ""):

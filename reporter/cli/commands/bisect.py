@@ -12,7 +12,7 @@ from reporter.core.settings import Options
 def run_command(options: Options, asked: BisectArguments) -> int:
     """Find the first release that broke a repro, or with --find-fix the first one that fixed it.
 
-    Installs the releases that it asks, verifies both ends first, and prints the two neighbouring
+    Installs the releases that it asks, verifies both ends first, and prints the two neighboring
     builds with their commits. Exit code 1: the ends do not differ; 125: an end cannot be judged.
     """
 

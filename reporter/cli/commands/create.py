@@ -12,7 +12,7 @@ from reporter.core.settings import Options, list_settings
     *(name for name in list_settings() if name not in ("rungs", "function")), script=True
 )
 def run_command(options: Options) -> int:
-    """Turn a failing script into a minimal, verified, anonymised report folder.
+    """Turn a failing script into a minimal, verified, anonymized report folder.
 
     Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, rebuilds it from
     stock layers and synthetic values, makes it as small as it gets, and shows three times in fresh

@@ -1,7 +1,7 @@
 """The switches a user can turn to get around a compiler bug, per layer, with what each one means in
 words.
 
-A switch costs 1 if it turns off one optimisation or a cache, 2 if it gives up a whole class of
+A switch costs 1 if it turns off one optimization or a cache, 2 if it gives up a whole class of
 them, 3 if it changes how everything is compiled or run. Order is the order in which they are tried:
 likeliest first.
 """
@@ -215,7 +215,7 @@ _INDUCTOR = _read_switches(
     prologue_fusion = False                    | 1 | | nothing fused before a matrix product
     cpp.simdlen = 256                          | 1 | cpu | 256-bit vector code
     cpp.enable_loop_tail_vec = False           | 1 | cpu | scalar code for the ends of loops
-    cpp.enable_tiling_heuristics = False       | 1 | cpu | vectorises wherever it can
+    cpp.enable_tiling_heuristics = False       | 1 | cpu | vectorizes wherever it can
     cpp.max_horizontal_fusion_size = 1         | 1 | cpu | independent loops stay apart
     cpp.weight_prepack = False                 | 1 | cpu | weights stay as they are
     cpp.min_chunk_size = 1                     | 1 | cpu | small loops run on several threads too

@@ -245,7 +245,7 @@ def test_class_attributes_and_globals_of_methods_are_reached() -> None:
     assert len(changed) == 1
 
 
-def test_what_is_cached_finalised_or_hangs_on_addresses_is_left_out() -> None:
+def test_what_is_cached_finalized_or_hangs_on_addresses_is_left_out() -> None:
     cached: list[int] = []
     seen: dict[int, int] = {}
 

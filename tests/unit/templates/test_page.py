@@ -49,7 +49,7 @@ def test_the_page_has_every_picture_and_fetches_nothing() -> None:
     assert "aot_eager" in said["ladder"] and "differs" in said["ladder"]
     assert "2.6.0" in said["releases"] and "candidates" in said["reduction"]
     assert "graph break: call to &lt;b&gt;graph_break" in text
-    # colours and type are the page's own, so that they follow light, dark and print
+    # colors and type are the page's own, so that they follow light, dark and print
     assert "var(--hue-b)" in text and "#0" not in "".join(re.findall(r"<svg.*?</svg>", text, re.S))
 
 

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.support.places import ROOT
-from tools.dist import normalise_archive
+from tools.dist import normalize_archive
 
 
 def archive(names: list[str], mtime: int, user: str, mode: int) -> bytes:
@@ -25,10 +25,10 @@ def archive(names: list[str], mtime: int, user: str, mode: int) -> bytes:
 
 
 def test_an_archive_is_the_same_whoever_made_it() -> None:
-    one = normalise_archive(archive(["a", "b/c"], 7, "kim", 0o600), 1000)
-    other = normalise_archive(archive(["b/c", "a"], 9, "lee", 0o664), 1000)
+    one = normalize_archive(archive(["a", "b/c"], 7, "kim", 0o600), 1000)
+    other = normalize_archive(archive(["b/c", "a"], 9, "lee", 0o664), 1000)
     assert one == other
-    assert one != normalise_archive(archive(["a", "b/d"], 7, "kim", 0o600), 1000)
+    assert one != normalize_archive(archive(["a", "b/d"], 7, "kim", 0o600), 1000)
     with tarfile.open(fileobj=io.BytesIO(one)) as made:
         assert [(m.name, m.mtime, m.uname, m.mode) for m in made] == [
             ("a", 1000, "", 0o644),

@@ -1,4 +1,4 @@
-"""What a private program is recognised by: its terms, and the reach of each."""
+"""What a private program is recognized by: its terms, and the reach of each."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_an_end_that_cannot_be_judged_is_refused(search: Search) -> None:
         search(lambda label: "cannot_judge" if label == "2.19.0" else "fixed", bad="2.19.0")
 
 
-def test_releases_that_cannot_be_judged_are_named_between_the_neighbours(search: Search) -> None:
+def test_releases_that_cannot_be_judged_are_named_between_the_neighbors(search: Search) -> None:
     unknown = ("2.9.0", "2.10.0")
     found = search(
         lambda label: "cannot_judge" if label in unknown else broke_at(10)(label), bad="2.19.0"

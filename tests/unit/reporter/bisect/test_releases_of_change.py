@@ -72,7 +72,7 @@ def created(folder: Path, rows: dict[str, str]) -> RunResult:
         ),
     ],
 )
-def test_the_neighbours_of_the_change_are_in_the_issue_with_their_commits(
+def test_the_neighbors_of_the_change_are_in_the_issue_with_their_commits(
     rows: dict[str, str],
     engine: Engine,
     ends: list[str],

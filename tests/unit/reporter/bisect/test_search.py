@@ -23,7 +23,7 @@ Oracle = Callable[[int], PointState]
 
 
 def search(size: int, oracle: Oracle, width: int) -> tuple[dict[int, PointState], int]:
-    """Everything that was learnt, and how many rounds of questions it took; each point is asked
+    """Everything that was learned, and how many rounds of questions it took; each point is asked
     once.
     """
     known = {0: B, size - 1: A}
@@ -50,7 +50,7 @@ def test_one_change_is_found_in_logarithmically_many_rounds(
 
 
 @given(st.lists(st.sampled_from([B, A, U]), max_size=60), st.integers(1, 5))
-def test_any_answers_give_neighbours_that_were_answered_so(
+def test_any_answers_give_neighbors_that_were_answered_so(
     middle: list[PointState], width: int
 ) -> None:
     truth = [B, *middle, A]

@@ -56,7 +56,7 @@ def test_what_changed_since_the_last_run(tmp_path: Path, monkeypatch: pytest.Mon
             found = carry_out(plan(2), Engine(*outcomes), store, PlainProgress())
             changed.append([(c.before, c.check.outcome) for c in found.changes])
     assert changed == [[], [], [("reproduces", "fixed")], [("fixed", "reproduces")]]
-    # what cannot be judged is no news: the last judgement stays the expectation
+    # what cannot be judged is no news: the last judgment stays the expectation
     assert seen == [[None, None], ["reproduces", "fixed"], ["reproduces", "fixed"], ["fixed"] * 2]
 
 

@@ -13,7 +13,7 @@ def test_an_answer_survives_json() -> None:
     assert Answer.from_json(answer.to_json()) == answer
 
 
-def test_a_program_whose_bug_is_the_memory_it_takes_is_recognised() -> None:
+def test_a_program_whose_bug_is_the_memory_it_takes_is_recognized() -> None:
     failure = {
         "exception": "RuntimeError",
         "first_line": "DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes",

@@ -179,7 +179,7 @@ def test_somebody_elses_assertion_is_not_ours() -> None:
     assert sign_assertion("incorrect out shape") is None
 
 
-def test_normalising_keeps_the_words_that_tell_bugs_apart() -> None:
+def test_normalizing_keeps_the_words_that_tell_bugs_apart() -> None:
     assert (
         normalize("tensor a (3) must match tensor b (4)") == "tensor a (N) must match tensor b (N)"
     )
@@ -401,7 +401,7 @@ def test_a_signature_comes_back_from_its_document() -> None:
     assert Signature.from_json(document) == whole
     assert Signature.from_json({"kind": "hang", "frames": None}) == Signature(Kind.HANG)
     with pytest.raises(TypeError):
-        Signature.from_json({"kind": "hang", "colour": "red"})
+        Signature.from_json({"kind": "hang", "color": "red"})
 
 
 @pytest.mark.parametrize(

@@ -571,7 +571,7 @@ def test_where_all_agree_it_is_said_what_was_looked_at(facts: Any, summary: str)
     assert (found.kind, found.layer, found.summary) == ("not_reproduced", "none", summary)
 
 
-def test_rungs_that_are_asked_for_are_measured_beside_the_judgement() -> None:
+def test_rungs_that_are_asked_for_are_measured_beside_the_judgment() -> None:
     call_session = MadeUp({AGAIN: WRONG})
     judge(recording(finding(call_session)), LIMIT, lambda _: None, ("mark_dynamic",))
     assert call_session.measured()[-1] == "mark_dynamic"

@@ -27,9 +27,9 @@ def last_screen(**changes: object) -> Summary:
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def shown(width: int = 100, colour: bool = False) -> str:
+def shown(width: int = 100, color: bool = False) -> str:
     stream = io.StringIO()
-    console = Console(file=stream, width=width, force_terminal=colour, highlight=False)
+    console = Console(file=stream, width=width, force_terminal=color, highlight=False)
     for table in last_screen().build_tables():
         console.print()
         console.print(table)
@@ -58,8 +58,8 @@ def test_it_fits_on_one_screen_and_says_everything(width: int) -> None:
     assert "raises" in text and "dynamic=True" in text
 
 
-def test_colours_are_for_terminals_alone() -> None:
-    assert "\x1b[" in shown(colour=True) and "\x1b[" not in shown()
+def test_colors_are_for_terminals_alone() -> None:
+    assert "\x1b[" in shown(color=True) and "\x1b[" not in shown()
 
 
 def test_plain_lines_say_what_the_tables_say() -> None:

@@ -119,12 +119,12 @@ def test_the_section_of_report_json_has_the_facts_in_their_order() -> None:
 
 @pytest.mark.parametrize("fact", [fact.name for fact in FACTS])
 def test_no_canary_leaves_through_a_fact(fact: str) -> None:
-    for number, spoilt in enumerate(canaries(HONEST[fact])):
-        facts = {**HONEST, fact: spoilt}
+    for number, spoiled in enumerate(canaries(HONEST[fact])):
+        facts = {**HONEST, fact: spoiled}
         left = build_public_environment(facts)
         told = json.dumps(left) + render_versions(left)
         assert CANARY not in told.lower(), (fact, number, left[fact])
-        assert any(CANARY in word for word in list_withheld(facts)), (fact, spoilt)
+        assert any(CANARY in word for word in list_withheld(facts)), (fact, spoiled)
         assert build_public_environment(left) == left
         assert build_section(EnvironmentSection, left).to_json() == left
 

@@ -76,7 +76,7 @@ def test_a_key_that_no_reader_knows_of_is_refused_where_it_is_written() -> None:
 
 def test_a_key_of_a_later_release_is_passed_over_where_it_is_read() -> None:
     written = json.loads(GOLDEN[0].read_text(encoding="utf-8"))
-    read = reading.read_report({**written, "colours": [1]}, "here")
+    read = reading.read_report({**written, "colors": [1]}, "here")
     assert read == reading.read_report(written, "here")
     assert read.verdict.is_bug == written["verdict"]["is_bug"]
 

@@ -1,6 +1,6 @@
-"""The licences of everything that an installation of the tool brings with it, as a table.
+"""The licenses of everything that an installation of the tool brings with it, as a table.
 
-`python tools/licences.py` asks the metadata of what is installed in its own interpreter.
+`python tools/licenses.py` asks the metadata of what is installed in its own interpreter.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _LONGEST = 40
 
 
 def main() -> None:
-    """Prints name, version and licence of each distribution, in the order of their names."""
+    """Prints name, version and license of each distribution, in the order of their names."""
     rows = [(name, *read_facts(name)) for name in sorted(list_needed("torch-bugreport"))]
     widths = [max(len(row[at]) for row in rows) for at in range(2)]
-    for name, version, licence in rows:
-        print(f"{name:{widths[0]}}  {version:{widths[1]}}  {licence}")
-    unknown = [name for name, _, licence in rows if not licence]
+    for name, version, license in rows:
+        print(f"{name:{widths[0]}}  {version:{widths[1]}}  {license}")
+    unknown = [name for name, _, license in rows if not license]
     if unknown:
-        sys.exit(f"no licence is stated by: {', '.join(unknown)}")
+        sys.exit(f"no license is stated by: {', '.join(unknown)}")
 
 
 def list_needed(root: str) -> set[str]:
@@ -43,7 +43,7 @@ def list_needed(root: str) -> set[str]:
 
 
 def read_facts(name: str) -> tuple[str, str]:
-    """Version and licence of a distribution, the latter as its metadata have it."""
+    """Version and license of a distribution, the latter as its metadata have it."""
     about = metadata.metadata(name)
     classifiers = about.get_all("Classifier") or []
     stated = [
