@@ -201,10 +201,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         }
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
-            if rung.get("each_backward"):
-                _require_a_gradient(result, compared)
-            targets = {**find_parameters(call.conditions.options, call.function), **compared}
-            gradients = _compute_gradients(result, targets, rung.get("grads"))
+            gradients = _run_backward(call, rung, result, compared)
         after = find_watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
         with write_whole(rung["snapshot"]) as part:
@@ -234,6 +231,16 @@ def _vary_inputs(call: RecordedCall, rung: Rung) -> Dict[str, torch.Tensor]:
     if rung.get("nudge"):
         precision.perturb(reachable, precision.make_random_signs(rung["nudge"]))
     return reachable
+
+
+def _run_backward(
+    call: RecordedCall, rung: Rung, result: Any, compared: Dict[str, torch.Tensor]
+) -> Dict[str, Optional[torch.Tensor]]:
+    """The gradients of what is compared, and of an exported module's own parameters."""
+    if rung.get("each_backward"):
+        _require_a_gradient(result, compared)
+    targets = {**find_parameters(call.conditions.options, call.function), **compared}
+    return _compute_gradients(result, targets, rung.get("grads"))
 
 
 def _describe_error(error: BaseException, stage: _Stage, seconds: float) -> RunAnswer:

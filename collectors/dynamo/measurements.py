@@ -327,18 +327,11 @@ def build_error_map(
         and the same shape on both sides.
     """
     judge = exact if exact is not None and len(exact) == len(eager) else eager
-    worst, where = -1.0, None
-    for index, (value, reference) in enumerate(zip(actual, judge)):
-        if not isinstance(value, torch.Tensor) or not isinstance(reference, torch.Tensor):
-            continue
-        if value.shape != reference.shape or not value.numel():
-            continue
-        off = torch.nan_to_num(_compute_absolute_errors(value, reference), nan=float("inf"))
-        if float(off.max()) > worst:
-            worst, where = float(off.max()), (index, value, off)
-    if where is None:
+    found = _find_worst_output(actual, judge)
+    if found is None:
         return None
-    index, value, off = where
+    index, value, off = found
+    worst = float(off.max())
     flat = off.reshape(-1, off.shape[-1]) if off.dim() else off.reshape(1, 1)
     cells, step = _pool(flat)
     nearly = torch.isclose(
@@ -362,6 +355,22 @@ def build_error_map(
             for row in cells.tolist()
         ],
     }
+
+
+def _find_worst_output(
+    actual: List[Any], judge: List[Any]
+) -> Optional[Tuple[int, torch.Tensor, torch.Tensor]]:
+    """The output with the largest absolute error: its index, its values, how far each is off."""
+    worst, where = -1.0, None
+    for index, (value, reference) in enumerate(zip(actual, judge)):
+        if not isinstance(value, torch.Tensor) or not isinstance(reference, torch.Tensor):
+            continue
+        if value.shape != reference.shape or not value.numel():
+            continue
+        off = torch.nan_to_num(_compute_absolute_errors(value, reference), nan=float("inf"))
+        if float(off.max()) > worst:
+            worst, where = float(off.max()), (index, value, off)
+    return where
 
 
 def _list_worst_elements(

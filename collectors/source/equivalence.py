@@ -21,7 +21,7 @@ from ..call.forks import WaitingFork
 from ..protocol.graphs import EquivalenceAnswer, SourceEquivalenceRequest
 from ..protocol.words import CallOutcome
 from ..trace.equivalence_run import EquivalenceRun, SavedRun
-from ..trace.run_comparison import compare_operators, judge_gradients
+from ..trace.run_comparison import build_failure, compare_operators, judge_gradients
 from ..trace.torch_functions import find_replaced
 from . import source
 
@@ -38,24 +38,18 @@ def prove_equivalence(
     """
     changed = next(find_replaced(), None)
     if changed is not None:
-        return {
-            "outcome": CallOutcome.RAISES,
-            "detail": "the program has replaced {}".format(changed),
-        }
+        return build_failure("the program has replaced {}".format(changed))
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     path = request["file"]
     if not WaitingFork(lambda: torch.save(_run_private(call, request, rng), path)).run():
-        return {"outcome": CallOutcome.RAISES, "detail": "the recorded call raises in eager mode"}
+        return build_failure("the recorded call raises in eager mode")
     private: SavedRun = outputs.load(path)
     os.unlink(path)
     try:
         public = _run_public(call, request, rng)
     except Exception as error:  # a rewritten program may raise anything
-        return {
-            "outcome": CallOutcome.RAISES,
-            "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
-        }
+        return build_failure("{}: {}".format(type(error).__name__, str(error)[:300]))
     return _compare(private, public)
 
 

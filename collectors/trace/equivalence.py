@@ -21,12 +21,12 @@ from ..call.closeness import compare_lists
 from ..call.forks import WaitingFork
 from ..call.variations import precision
 from ..protocol.graphs import EquivalenceAnswer, EquivalenceRequest
-from ..protocol.words import BatchCloseness, CallOutcome
+from ..protocol.words import BatchCloseness
 from .cached_results import empty_caches
 from .equivalence_run import EquivalenceRun, SavedRun
 from .larger_batch import LargerBatch
 from .registry import Registry
-from .run_comparison import RunComparison, has_differences
+from .run_comparison import RunComparison, build_failure, has_differences
 from .torch_functions import find_replaced
 from .trace import Tracer
 from .writer import TraceWriter
@@ -45,16 +45,13 @@ def prove_equivalence(call: rungs.RecordedCall, request: EquivalenceRequest) -> 
     """
     changed = next(find_replaced(), None)
     if changed is not None:
-        return {
-            "outcome": CallOutcome.RAISES,
-            "detail": "the program has replaced {}".format(changed),
-        }
+        return build_failure("the program has replaced {}".format(changed))
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     if not WaitingFork(
         lambda: torch.save(EquivalenceRun.from_call(call, rng).save(), request["file"])
     ).run():
-        return {"outcome": CallOutcome.RAISES, "detail": "the recorded call raises in eager mode"}
+        return build_failure("the recorded call raises in eager mode")
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
     referee = WaitingFork(lambda: torch.save(_run_exact(call, rng).save(), request["file"]))
@@ -75,10 +72,7 @@ def prove_equivalence(call: rungs.RecordedCall, request: EquivalenceRequest) -> 
         known = {label for label, t in registry.given.items() if id(t) in private["after"]}
         public, model = _run_rewritten(call, request, tracer.writer, rng, known)
     except Exception as error:  # a rewritten model may raise anything
-        return {
-            "outcome": CallOutcome.RAISES,
-            "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
-        }
+        return build_failure("{}: {}".format(type(error).__name__, str(error)[:300]))
 
     def compare(exact: Optional[SavedRun]) -> EquivalenceAnswer:
         return RunComparison(private, public, request, registry, model, exact).compare()

@@ -24,6 +24,11 @@ from .equivalence_run import EquivalenceRun, SavedRun
 from .registry import Registry
 
 
+def build_failure(detail: str) -> EquivalenceAnswer:
+    """The answer where there is nothing to compare: `detail` says what raises."""
+    return {"outcome": CallOutcome.RAISES, "detail": detail}
+
+
 def has_differences(found: EquivalenceAnswer) -> bool:
     """Whether an output, a gradient or a buffer is another one."""
     parts = (found["outputs"], found["gradients"], found["buffers"])

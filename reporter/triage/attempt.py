@@ -15,7 +15,7 @@ from reporter.core.kinds import Word, assert_never
 from reporter.execution.compiler_cache import HEADERS, link_headers, name_warm_folder, prefill
 from reporter.execution.control import DISABLING_VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.sandbox import Limits, SandboxResult, make_sandbox
+from reporter.sandbox import Limits, Sandbox, SandboxResult, make_sandbox
 from reporter.sandbox.limits import GIB
 from reporter.tracker.plain_text import clean_text
 from reporter.triage.reading.stated_failure import (
@@ -180,7 +180,6 @@ def run(
     seconds = (
         min(limits.timeout, RUN_SECONDS) if says.sort == StatedSymptom.HANGS else limits.timeout
     )
-    attempts: list[Attempt] = []
     with tempfile.TemporaryDirectory(prefix="lent-") as name:
         lent, warm = Path(name), name_warm_folder(info.path)
         prefill(lent, warm)
@@ -196,13 +195,20 @@ def run(
             variables={} if compiled else {DISABLING_VARIABLE: "1"},
             trust=limits.trust,
         ) as sandbox:
-            for _ in range(times if tells else 1):
-                attempts.append(_build_attempt(sandbox.run(), says, sandbox.contents.view.shown))
-                if attempts[0].match == Match.SAME or attempts[0].outcome in _ENOUGH:
-                    break
-                if attempts[0].outcome == AttemptOutcome.HANGS and len(attempts) > 1:
-                    break
-    return Attempts(info.torch, info.version, tuple(attempts))
+            attempts = _repeat(sandbox, says, times if tells else 1)
+    return Attempts(info.torch, info.version, attempts)
+
+
+def _repeat(sandbox: Sandbox, says: StatedFailure, times: int) -> tuple[Attempt, ...]:
+    """Runs until nothing is in doubt, `times` times at most."""
+    attempts: list[Attempt] = []
+    for _ in range(times):
+        attempts.append(_build_attempt(sandbox.run(), says, sandbox.contents.view.shown))
+        if attempts[0].match == Match.SAME or attempts[0].outcome in _ENOUGH:
+            break
+        if attempts[0].outcome == AttemptOutcome.HANGS and len(attempts) > 1:
+            break
+    return tuple(attempts)
 
 
 def _build_attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str]) -> Attempt:
