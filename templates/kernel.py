@@ -101,7 +101,7 @@ def describe_failure(report: Json) -> list[str]:
     seen, of = verdict["reproduced"]
     return [
         f"Compiling the kernel below for {triton['target']} {how}{location}.",
-        _say_where(report),
+        _describe_targets(report),
         (
             f"It was seen in {seen} of {of} fresh processes with Triton {triton['version']}, Python"
             f" {report['python']}; no GPU is needed, since the target is named, and a launch with"
@@ -110,7 +110,7 @@ def describe_failure(report: Json) -> list[str]:
     ]
 
 
-def _say_where(report: Json) -> str:
+def _describe_targets(report: Json) -> str:
     rows = {row["rung"]: row["outcome"] for row in report["ladder"]}
     fine = [name for name in TARGETS if rows.get(name) == RungOutcome.OK]
     failing = [name for name in TARGETS if rows.get(name) not in (None, *_UNTOLD)]

@@ -195,7 +195,7 @@ def _stamp(tensor: torch.Tensor) -> Stamp:
     parameter = isinstance(tensor, torch.nn.Parameter)
     return (
         read_version_counter(tensor),
-        None if parameter else _check_sum(tensor),
+        None if parameter else _compute_checksum(tensor),
         tuple(tensor.shape),
         tuple(tensor.stride()) if tensor.layout == torch.strided else None,
         str(tensor.dtype),
@@ -203,7 +203,7 @@ def _stamp(tensor: torch.Tensor) -> Stamp:
     )
 
 
-def _check_sum(tensor: torch.Tensor) -> Optional[float]:
+def _compute_checksum(tensor: torch.Tensor) -> Optional[float]:
     """A number that changes if the values do, or change places; None for what cannot be summed."""
     if tensor.layout != torch.strided or has_no_values(tensor) or not tensor.numel():
         return None

@@ -24,9 +24,9 @@ class Profiler(Tool):
         """Watches what Dynamo compiles from here on, and counts the operations of its graphs."""
         self._sizes: List[int] = []
         self._observer = Observer().install()
-        self._count_operations()
+        self._watch_graph_sizes()
 
-    def _count_operations(self) -> None:
+    def _watch_graph_sizes(self) -> None:
         from torch._dynamo import output_graph
 
         original = output_graph.OutputGraph.call_user_compiler

@@ -114,7 +114,7 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
                 raise
             # the compiler's failure on this function, so it is told at the first call, which can be
             # repeated
-            compiled = _refuse(original, model, args, kwargs)
+            compiled = _make_refusal(original, model, args, kwargs)
         finally:
             recorder.local.compiling = False
         if kwargs.get("disable") or compiled is model:
@@ -147,7 +147,9 @@ def _takes(original: Callable[..., Any], args: Any, kwargs: Any) -> bool:
     return True
 
 
-def _refuse(original: Callable[..., Any], model: Any, args: Any, kwargs: Any) -> Callable[..., Any]:
+def _make_refusal(
+    original: Callable[..., Any], model: Any, args: Any, kwargs: Any
+) -> Callable[..., Any]:
     """A callable that fails as torch.compile did."""
 
     def call(*given: Any, **named: Any) -> Any:

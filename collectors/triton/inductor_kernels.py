@@ -117,7 +117,7 @@ def describe(name: str, source: str) -> Optional[KernelLaunch]:
     constants = ast.literal_eval(meta["constants"]) if "constants" in meta else {}
     constants = {_name_constant(key, signature): value for key, value in constants.items()}
     hints = ast.literal_eval(given["size_hints"]) if "size_hints" in given else {}
-    kinds = _list_kinds(kernel, signature)
+    kinds = _read_kinds(kernel, signature)
     own = [name for name, kind in kinds.items() if kind == "constexpr" and name not in constants]
     constants.update(choose_block_sizes(own, hints))
     aligned = _find_aligned(meta.get("configs"))
@@ -154,7 +154,7 @@ def _find_kernels(tree: ast.Module) -> List[Tuple[ast.FunctionDef, ast.Call]]:
     ]
 
 
-def _list_kinds(kernel: ast.FunctionDef, signature: Dict[str, str]) -> Dict[str, str]:
+def _read_kinds(kernel: ast.FunctionDef, signature: Dict[str, str]) -> Dict[str, str]:
     """What each parameter is, in their order, which is that of the compiler's attributes."""
     kinds: Dict[str, str] = {}
     for parameter in kernel.args.args:

@@ -88,13 +88,13 @@ def _run_command(verb: str, argv: list[str]) -> int:
     if verb in RUNS_SCRIPT:
         argv = parameters.end_own_options(argv)
     return shell.guard(
-        lambda: _work(verb, argv),
+        lambda: _parse_and_run(verb, argv),
         as_json=parameters.wants_json(argv),
         help_of=f"bugreport {verb}",
     )
 
 
-def _work(verb: str, argv: list[str]) -> object:
+def _parse_and_run(verb: str, argv: list[str]) -> object:
     from reporter.execution.temporary_folder import use_own_temporary_folder
 
     parse = _build_parser(verb)

@@ -23,7 +23,7 @@ def find_pythons(uv: Path | None) -> dict[Minor, Path]:
     environments.
     """
     found: dict[Minor, Path] = {}
-    for version, path in (*_ask_uv(uv), *_list_pyenv(), *_search_path(), _describe_own()):
+    for version, path in (*_ask_uv(uv), *_list_pyenv(), *_search_path(), _find_own()):
         if version is not None and path is not None:
             found.setdefault(version, path)
     return found
@@ -90,6 +90,6 @@ def _search_path() -> list[tuple[Minor | None, Path | None]]:
     return found
 
 
-def _describe_own() -> tuple[Minor | None, Path | None]:
+def _find_own() -> tuple[Minor | None, Path | None]:
     base = getattr(sys, "_base_executable", None) or sys.executable
     return (sys.version_info[0], sys.version_info[1]), Path(base)

@@ -68,7 +68,7 @@ def describe_refusal(
         return UsageError(f"{host} refused to {doing} ({status} {said})")
     return TrackerError(
         f"{host} had an error of its own when asked to {doing} ({status}"
-        f" {said}){_come_again(writes)}",
+        f" {said}){_name_consequence(writes)}",
         may_have_happened=writes,
     )
 
@@ -92,7 +92,7 @@ def describe_no_answer(
             f"{host} cannot be reached to {doing} ({reason}); check the network and the host's"
             " name, then try again"
         )
-    again = _come_again(writes)
+    again = _name_consequence(writes)
     if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)):
         return TrackerError(
             f"{host} gave no answer within {timeout:g} seconds when asked to {doing}{again}",
@@ -110,7 +110,7 @@ def describe_no_answer(
     )
 
 
-def _come_again(writes: bool) -> str:
+def _name_consequence(writes: bool) -> str:
     return ", so it is not known whether that was done" if writes else "; try again later"
 
 

@@ -36,15 +36,15 @@ def describe(found: GraphBreakSection) -> str:
     if found.graph_breaks:
         first = found.graph_breaks[0]
         where = f"line {first.line} of {Path(first.file).name}, in `{first.function}`"
-        number = _count_times(len(found.graph_breaks), "graph break", "graph breaks")
+        number = _write_count(len(found.graph_breaks), "graph break", "graph breaks")
         which = where if len(found.graph_breaks) == 1 else f"the first at {where}"
         leave = " (the function is not compiled at all)" if first.whole else ""
         parts.append(f"{number}, {which}: {_describe_break(first)}{leave}")
     elif found.broken:
-        parts.append(_count_times(found.broken, "graph break", "graph breaks"))
+        parts.append(_write_count(found.broken, "graph break", "graph breaks"))
     times = max(len(found.recompiles), found.recompiled)
     if times:
-        text = f"recompiled {_count_times(times, 'time', 'times')}"
+        text = f"recompiled {_write_count(times, 'time', 'times')}"
         if found.recompiles:
             usual = Counter(item.function for item in found.recompiles).most_common(1)[0][0]
             guards = [item.guard for item in found.recompiles if item.function == usual]
@@ -58,7 +58,7 @@ def describe(found: GraphBreakSection) -> str:
     return "; ".join(parts)
 
 
-def _count_times(count: int, one: str, many: str) -> str:
+def _write_count(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
