@@ -28,9 +28,13 @@ def render_side_by_side(
     sources: Mapping[str, str],
     facts: Mapping[str, Any],
 ) -> str:
-    """The page.
+    """The page, as HTML; it is private.
 
-    `classes`: public class -> private classes; `sources`: path -> text of the private program.
+    Args:
+        repro: its text.
+        classes: public class -> private classes, with their modules.
+        sources: path -> text of the private program.
+        facts: what the template shows of the proof.
     """
     definitions = {
         name: text for source in sources.values() for name, text in _list_classes(source)

@@ -227,13 +227,18 @@ def take(
     after: Optional[Dict[str, torch.Tensor]] = None,
     effects: Optional[SavedEffects] = None,
 ) -> Snapshot:
-    """A snapshot that torch.save can hold. `before` are the stamps of `state` before the call.
+    """A snapshot that torch.save can hold.
 
-    Tensors may have any shape, dtype and device; those of the snapshot are detached copies of the
-    same shape and dtype on the CPU.
+    Args:
+        outputs: what the call returned; its tensors may have any shape, dtype and device.
+        state: the tensors that it could reach before, by label.
+        before: the stamps of `state` before the call.
+        gradients: those of `state`, by label; None where a tensor has none.
+        after: what can be reached after it: a buffer or an attribute may be another tensor by then.
+        effects: Python's state before and after.
 
-    `after` is what can be reached after it: a buffer or an attribute may be another tensor by then.
-    `effects` is Python's state before and after.
+    Returns:
+        Detached copies of the same shape and dtype on the CPU. Of `state`, those that have changed.
     """
     leaves = _save_leaves(outputs, state)
     changed = {

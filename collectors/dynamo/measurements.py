@@ -47,9 +47,14 @@ _Named = Dict[str, Any]
 def show(
     text: str, path: str, request: MeasurementRequest, tell: Callable[[MeasurementLine], None]
 ) -> None:
-    """Measures the repro `text`, as the file `path`; `tell` gets the results as they come.
+    """Measures a repro in this process.
 
-    An operation that is begun is finished, however long that takes.
+    Args:
+        text: the repro; it is executed.
+        path: the file that it is said to be of.
+        request: whether values are compared, how many operations of a graph are measured, and the
+            seconds for them; an operation that is begun is finished, however long that takes.
+        tell: gets the results as they come, the last operation of each graph first.
     """
     repro = _Repro(text, path)
     if request["values"]:

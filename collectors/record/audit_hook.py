@@ -67,9 +67,12 @@ _PAUSE = 0.05
 
 
 def install(channel: Channel, folder: str, key: str) -> None:
-    """Begins to tell the host, over the socket of `channel`; it cannot be undone.
+    """Begins to tell the host what the program reaches for; it cannot be undone.
 
-    `folder` is the recorder's own, `key` what its messages have.
+    Args:
+        channel: its socket is written to.
+        folder: the recorder's own, which the program has no business in.
+        key: what the recorder's messages have, and a forged one has not.
     """
     told: Set[str] = set()
     local = threading.local()

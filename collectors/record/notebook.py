@@ -254,10 +254,15 @@ def _indent(line: str) -> str:
 def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[BaseException]:
     """Runs the cells in a fresh `__main__`.
 
-    `entering` hears of each cell, `folder` is for IPython's own files.
+    Args:
+        folder: for IPython's own files.
+        entering: hears of each cell before it runs, as "cell 3".
 
-    Returns the exception that ended the notebook if its traceback was shown already. Raises what
-    ends it otherwise.
+    Returns:
+        The exception that ended the notebook, if its traceback was shown already.
+
+    Raises:
+        BaseException: what ends the notebook otherwise.
     """
     cells, _ = read(path)
     main = types.ModuleType("__main__")

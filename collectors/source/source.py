@@ -73,9 +73,13 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
 def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = ()) -> GatheredJson:
     """The callable, its arguments and a custom backend, with all they reach, as JSON-able data.
 
-    `history` are the (args, kwargs) of earlier calls, as `call.history.forget` leaves them.
+    Args:
+        fn: the callable, compiled or not.
+        backend: that of torch.compile if it is a callable, else None.
+        history: the (args, kwargs) of earlier calls, as `call.history.forget` leaves them.
 
-    Where the callable reaches too much it is `opaque`, and only the backend is followed.
+    Returns:
+        Where the callable reaches too much it is `opaque`, and only the backend is followed.
     """
     attempts: List[Any] = [(fn, args, kwargs, backend, history), (_NOTHING, (), {}, backend)]
     for attempt in attempts:

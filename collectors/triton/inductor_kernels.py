@@ -198,7 +198,15 @@ def choose_block_sizes(
 
     What a compiler is asked for is small: larger ones take it minutes.
 
-    Dimensions without a block of their own are in each program as a whole.
+    Args:
+        names: the parameters of the kernel that are blocks, such as XBLOCK; those of what is
+            reduced begin with R.
+        hints: inductor's `size_hints`, the elements of each dimension by prefix ("x", "r0_");
+            anything else tells nothing. A dimension without a block of its own is in each program
+            as a whole.
+
+    Returns:
+        Elements by name, at least 1, in the order of `names`.
     """
     sizes = (
         {str(key).rstrip("_"): int(value) for key, value in dict(hints).items()}

@@ -44,7 +44,17 @@ _PASS = re.compile(
 
 
 def compile_for(kernel: Any, row: KernelLaunch, name: str) -> TargetAnswer:
-    """Compiles the kernel of a launch for the target `name`, in a forked child."""
+    """Compiles the kernel of a launch for a target, in a forked child.
+
+    Args:
+        kernel: the function that Triton compiles.
+        row: the launch, with the kinds and values of its arguments.
+        name: of the target, such as `cuda:90`; no device of that kind need be here.
+
+    Returns:
+        The outcome, `died` and `timeout` among them, with the line of the message that counts and
+        the seconds that it took.
+    """
     handle, log = tempfile.mkstemp(prefix="kernel-")
     started = time.monotonic()
     pid = os.fork()

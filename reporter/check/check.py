@@ -40,7 +40,11 @@ def check(
 ) -> CheckSummary:
     """Check repros on the releases of `selection`.
 
-    Programs of issues that are to run without a sandbox are shown to the `user`, who is asked.
+    Args:
+        processes: how they run; `timeout` is in seconds, for each run.
+        user: is shown the programs of issues that are to run without a sandbox, and asked; None:
+            nobody can be.
+        engine: makes the checks; None: processes of this machine.
 
     Raises:
         BugreportError: there is nothing to check, or nothing to check it with.

@@ -190,9 +190,11 @@ def decide_from_runs(
 ) -> Decision | None:
     """What the runs so far say, or None if another fresh process has to run.
 
-    `expected` is what the place showed the last time; `reported` is in how many of how many runs
-    the repro failed at first; `is_known` says whether the wanted failure is known, so that showing
-    it is no accident.
+    Args:
+        observations: of the runs, in their order.
+        expected: what the place showed the last time; None: it was not asked.
+        reported: in how many of how many runs the repro failed at first.
+        is_known: whether the wanted failure is known, so that showing it is no accident.
     """
     if not observations:
         return None

@@ -29,8 +29,12 @@ def try_releases(
 ) -> RunResult:
     """The result of `create`, with what its repro does on other releases.
 
-    The `releases` are installed where that is needed; without any it is tried in the environments
-    that are cached. Nothing is downloaded unasked.
+    Args:
+        releases: are installed where that is needed; none: the environments that are cached, so
+            that nothing is downloaded unasked. The one word `NOWHERE`: none at all.
+
+    Returns:
+        `result` itself where nothing was tried: without a report, and in a hurry.
     """
     is_in_a_hurry = work.quick or work.budget > 0 and not releases
     if result.folder is None or is_in_a_hurry or releases == (NOWHERE,):

@@ -258,7 +258,12 @@ def _cannot_import_torch(answer: Answer) -> bool:
 def build_result(
     task: Task, environment: Environment | None, decision: Decision, seconds: float = 0.0
 ) -> CheckResult:
-    """The result of a task; without an `environment` it never ran."""
+    """The result of a task.
+
+    Args:
+        environment: None: there is none, so that it never ran.
+        seconds: that the runs took.
+    """
     build = environment.torch if environment else ""
     return CheckResult(
         repro=task.subject.name,

@@ -75,9 +75,12 @@ def finish(options: TalkOptions, work: Callable[[], CommandResult]) -> int:
 
 
 def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "bugreport") -> int:
-    """Do `work`, which returns an exit code or None, and turn whatever it raises into one.
+    """Do `work`, and turn whatever it raises into an exit code.
 
-    `help_of` is the command whose --help a refused command line points to.
+    Args:
+        work: returns an exit code; anything else is 0.
+        as_json: a failure is a document on stdout, beside the sentence on stderr.
+        help_of: the command whose --help a refused command line points to.
     """
     try:
         code = work()

@@ -63,7 +63,11 @@ def bisect_prefix(n: int, ask: Ask, least: int = 0, workers: int = 1) -> int:
     `n` is interesting.
 
     `log2(n - least)` questions. Where longer prefixes are not always interesting, the answer is
-    still one whose next shorter neighbor is not. `workers - 1` hints accompany each question.
+    still one whose next shorter neighbor is not.
+
+    Args:
+        ask: whether the prefix of a length is interesting, with the lengths that may follow.
+        workers: `workers - 1` hints accompany each question.
     """
     low, high = least - 1, n
     while high - low > 1:

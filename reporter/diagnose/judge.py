@@ -102,7 +102,12 @@ def judge(
     finding.
 
     Where torch states a limit at the script's end, that explains it, and no rounding before it.
-    `rungs` are measured beside what the judgment needs, `at_once` of all rungs side by side.
+
+    Args:
+        timeout: seconds for each rung; a call that took the script long gets up to twice as many.
+        progress: hears the names of rungs while they are measured.
+        rungs: names of those that are measured beside what the judgment needs.
+        at_once: so many of all rungs run side by side.
 
     Raises:
         CannotJudgeError: the calls cannot be repeated, or the machine has no working compiler.

@@ -60,10 +60,12 @@ class PendingEvidence:
 def ask_of_call(
     call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> PendingEvidence:
-    """Asks the fork server of a recorded call for evidence, within `budget` seconds; `folder` must
-    be private.
+    """Asks the fork server of a recorded call for evidence, without waiting for it.
 
-    Options: `function`, the one function to compile.
+    Args:
+        folder: is made if need be, and must be private.
+        budget: seconds for the call with the tools on.
+        options: the one function to compile; None: what the program compiles.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     asked = call_session.submit(questions.record_evidence(folder, options or {}), budget)

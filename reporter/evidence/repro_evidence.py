@@ -145,8 +145,13 @@ class WatchedRun:
 def collect_evidence(
     run: WatchedRun, failure: ShownFailure, keep: Path | None = None
 ) -> ReproEvidence:
-    """What the tools say in a run. The files go to `keep`, which is private: logs have paths of
-    this machine in them.
+    """What the tools say in a run of the repro.
+
+    Args:
+        run: one that has been watched, else it runs now.
+        failure: what the excerpt of the generated code is chosen by.
+        keep: a private folder for the files, since logs have paths of this machine in them; None:
+            they go away.
     """
     started = time.monotonic()
     late = ""

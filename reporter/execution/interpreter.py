@@ -202,7 +202,9 @@ def probe_files(python: Path) -> InterpreterInfo:
 def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) -> InterpreterInfo:
     """Ask `python` for its version and its torch; takes as long as `import torch`, a few seconds.
 
-    `way_out` is what a refusal advises.
+    Args:
+        timeout: in seconds.
+        way_out: what a refusal advises.
 
     Raises:
         UsageError: it cannot be run, is no Python, is too old, or has no torch that can be used.

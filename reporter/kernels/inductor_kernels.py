@@ -35,8 +35,14 @@ def compile_kernels(
     """The part of report.json: the kernels, each with its arguments and an outcome for each target,
     and how the repro ends when Triton's interpreter runs them.
 
-    The two questions take at most `budget` seconds each. The texts of the kernels go to `keep`,
-    which is private.
+    Args:
+        python: the interpreter, which has a torch; one without Triton tells that.
+        text: the repro.
+        budget: seconds for each of the two questions.
+        keep: a private folder for the texts of the kernels; None: they go away.
+
+    Returns:
+        The section with `skipped` alone where there is no kernel.
     """
     with tempfile.TemporaryDirectory(prefix="generated-") as name:
         script = Path(name).resolve() / "repro.py"

@@ -256,8 +256,11 @@ class ProgramRuns:
     def submit(
         self, call_session: RerunCallSession, message: CallRequest, timeout: float
     ) -> Future[CallAnswer]:
-        """Has a call session of `open_call_session` answer a `message` in one of the threads,
-        within `timeout` seconds from when its run is at the call.
+        """Has a call session answer in one of the threads.
+
+        Args:
+            call_session: one of `open_call_session`.
+            timeout: seconds from when its run is at the call.
         """
         return self._threads.submit(call_session.answer, message, timeout)
 

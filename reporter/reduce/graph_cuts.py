@@ -188,8 +188,11 @@ def fix_sizes(graph: Graph) -> Graph:
 
 
 def retype(graph: Graph, dtypes: Mapping[str, str], device: str | None) -> Graph:
-    """The graph with dtypes replaced wherever they are named, and all on `device` (None: where it
-    is).
+    """The graph with dtypes replaced wherever they are named, and all on one device.
+
+    Args:
+        dtypes: old -> new, by their names in torch ("bfloat16").
+        device: such as "cpu"; None: each tensor stays where it is.
     """
 
     def retype_meta(of: TensorMeta) -> TensorMeta:

@@ -18,8 +18,15 @@ _MOST = 3
 
 
 def find_unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[str, ...]:
-    """The operators of a piece, by the names that Inductor falls back for, if the whole program
-    fails without their lowerings as well; none where it does not, or where that cannot be told.
+    """The operators of a piece that fails by itself, if the whole program fails without their
+    lowerings as well: then the piece shows another fault.
+
+    Args:
+        piece: its content is a graph.
+
+    Returns:
+        The names that Inductor falls back for, such as `aten.sum.default`; none where the whole
+        passes, or where that cannot be told.
     """
     assert isinstance(piece.content, Graph)
     for names in _list_spellings(piece.content):

@@ -291,8 +291,12 @@ def _resize(graph: Graph, sizes: Sequence[int], targets: Sequence[int]) -> Graph
 
 
 def resize(graph: Graph, size: int, step: int, proportional: bool) -> Graph:
-    """The graph with `size` replaced by `step` everywhere, and its multiples in proportion if
-    asked.
+    """The graph with another size in the shapes of its inputs and in the arguments of its nodes.
+
+    Args:
+        size: the elements of a dimension, which is replaced wherever it stands.
+        step: what stands there then.
+        proportional: multiples of `size` become as many times `step`.
     """
 
     def change(value: Any) -> Any:

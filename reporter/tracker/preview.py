@@ -44,8 +44,11 @@ class Prompt(Protocol):
 
 
 def agree_to_comments(comments: Iterable[tuple[str, str]], user: Prompt, is_sure: bool) -> bool:
-    """Shows comments, each an address and its text, and asks whether they are to be posted, unless
-    that `is_sure`.
+    """Shows comments and asks whether they are to be posted.
+
+    Args:
+        comments: the address and the text of each.
+        is_sure: they are, and nobody is asked.
     """
     for address, text in comments:
         for line in ("", f"this would be posted on {address}:", "", *text.rstrip().split("\n")):

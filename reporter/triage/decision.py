@@ -34,7 +34,11 @@ def decide(
 ) -> tuple[Status, str]:
     """The status and why, in one sentence that names the release.
 
-    `control` are runs without the compiler, where there are any.
+    Args:
+        says: the failure that the issue states.
+        runs: of the program as it was posted, for each interpreter; at least one.
+        judged: the verdict of the tool's own run; None: there was none.
+        control: runs without the compiler, where there are any.
     """
     ran = runs[choose_best_run(runs)]
     doubt = find_disagreement(ran, control, judged)

@@ -66,8 +66,9 @@ class ValueWriter:
     def refer(self, ref: Reference, name: str, stored: bool) -> ast.expr:
         """The expression for a value met in a function body; what has state becomes a global.
 
-        `name` is the name by which the body knows the value, "" where it may stand inline.
-        `stored` says that some function assigns that name, so that all who read it share it.
+        Args:
+            name: the name by which the body knows the value, "" where it may stand inline.
+            stored: some function assigns that name, so that all who read it share it.
         """
         if name and (stored or self._is_stateful(ref)):
             return self._define_global(ref, name if stored else repr(sorted(ref.items(), key=str)))
