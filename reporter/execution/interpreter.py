@@ -1,9 +1,8 @@
 """The interpreter that has the user's torch is another program: it is asked, in a process, never
 imported.
 
-`find` chooses it, `probe` asks it what it is and `ask` anything else; the `check_` functions refuse
-what a run would stumble over minutes later. Each refusal is a UsageError raised before anything has
-been written.
+`find` chooses it, `probe` asks it what it is and `ask` anything else. What cannot be used is
+refused with a UsageError before anything has been written.
 """
 
 from __future__ import annotations
@@ -13,17 +12,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
-from reporter.core.settings import FolderOptions, InterpreterOptions
+from reporter.core.settings import InterpreterOptions
 from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_tokens
-from reporter.report import folder as folder_of_report
 from reporter.report.public_values import read_public_commit, read_public_version
 
 OLDEST_PYTHON = (3, 9)
@@ -32,7 +29,6 @@ OLDEST_TORCH = (2, 0)
 PROBE_SECONDS = 180
 WAY_OUT = "choose another with --python PATH"
 _OTHER_WAY_OUT = "choose another with --differs-from PATH"
-DEFAULT_FOLDER = "bugreport-report"
 
 # A line of its own marks the answer, since an import may print. The empty first entry of sys.path
 # is the working directory, where a file of the user's could hide a module of the same name.
@@ -297,50 +293,6 @@ def has_module(name: str, target: Path, cwd: Path) -> bool:
         UsageError: the interpreter cannot be asked.
     """
     return bool(ask(target, _FIND_MODULE, [name], cwd=cwd)["found"])
-
-
-def check_output(options: FolderOptions) -> Path:
-    """The absolute path of the report folder to write; without -o the first free name in `cwd`.
-
-    Nothing is created and nothing is deleted here; missing parents are fine as long as they can be
-    made.
-
-    Raises:
-        UsageError: `reporter.report.folder.write_report` would refuse it, minutes later; or there
-            is no folder for --resume.
-    """
-    folder = options.resume or options.output
-    if folder is None:
-        folder = _free(options.cwd)
-    if options.resume is not None and not folder.is_dir():
-        raise UsageError(f"there is no folder {folder} to resume; start anew without --resume")
-    folder_of_report.check_output(folder, replace=options.force)
-    _check_writable(folder)
-    return folder
-
-
-def _free(cwd: Path) -> Path:
-    folder, number = cwd / DEFAULT_FOLDER, 1
-    while folder.exists() or folder.is_symlink():
-        number += 1
-        folder = cwd / f"{DEFAULT_FOLDER}-{number}"
-    return folder
-
-
-def _check_writable(folder: Path) -> None:
-    """Prove it by doing it: permission bits say little on network disks, for root, or under
-    /proc.
-    """
-    place = next(path for path in (folder, *folder.parents) if path.exists())
-    try:
-        with tempfile.TemporaryDirectory(prefix=".bugreport-", dir=place):
-            pass
-    except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(
-            f"the output folder {folder} cannot be written ({reason} in {place}); choose another"
-            " with -o DIR"
-        ) from None
 
 
 def check_compiler() -> str | None:

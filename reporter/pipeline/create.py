@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 from reporter.core.errors import CannotJudgeError, Interruption
 from reporter.core.settings import Options
-from reporter.execution import interpreter, usage
+from reporter.execution import usage
 from reporter.pipeline.run import Run, open_run
 from reporter.pipeline.torch_program import TorchProgram, attach_program
 from reporter.pipeline.triton_program import TritonProgram
@@ -26,6 +26,7 @@ from reporter.publish.result import NO_BUG, RunResult
 from reporter.recording.attached_session import AttachedSession
 from reporter.recording.entry_points import check_early
 from reporter.report.folder import PRIVATE, RECORDING
+from reporter.report.output_folder import choose_output
 
 
 def create(options: Options, as_whole: bool = False) -> RunResult:
@@ -37,7 +38,7 @@ def create(options: Options, as_whole: bool = False) -> RunResult:
         BugreportError: nothing can be said; its class has the exit code.
     """
     check_early(options)
-    output = interpreter.check_output(options)
+    output = choose_output(options)
     form.check_form(options)
     return _run(options, output, as_whole)
 
