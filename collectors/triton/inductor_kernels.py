@@ -213,7 +213,9 @@ def choose_block_sizes(
         if hints and isinstance(hints, dict)
         else {}
     )
-    own = {name: name[: -len("BLOCK")].lower() for name in names if name.endswith("BLOCK")}
+    own = {
+        name: name[: -len("BLOCK")].lower().rstrip("_") for name in names if name.endswith("BLOCK")
+    }
     room = elements
     for prefix, size in sizes.items():
         if prefix.startswith("r") and prefix not in own.values():

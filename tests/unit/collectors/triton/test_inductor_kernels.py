@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collectors.triton.inductor_kernels import describe
+import pytest
+
+from collectors.triton.inductor_kernels import choose_block_sizes, describe
 from tests.support.places import DATA
 
 EVIDENCE = DATA / "evidence"
@@ -33,3 +35,9 @@ def test_the_form_of_older_releases_is_read_as_well() -> None:
 
 def test_what_is_no_generated_kernel_is_left_alone() -> None:
     assert describe("k", "import triton\n@triton.jit\ndef k(p):\n    pass\n") is None
+
+
+@pytest.mark.parametrize(("name", "hint"), [("R0_BLOCK", "r0_"), ("RBLOCK", "r")])
+def test_the_block_of_a_reduced_dimension_has_its_hint(name: str, hint: str) -> None:
+    sizes = choose_block_sizes(["XBLOCK", name], {"x": 16, hint: 1024}, most=64, elements=1024)
+    assert sizes == {"XBLOCK": 16, name: 64}
