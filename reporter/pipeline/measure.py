@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
 from anonymizer.harness.text import render_harness
@@ -195,6 +194,7 @@ class Measurement:
         shown = extras.begin(
             "test and pictures", lambda: self._measure_test_and_pictures(summary), None
         )
+        others = self._begin_others(extras)
         found, workaround = begun.culprit()
         on_call = extras.begin("culprit", lambda: self._try_on_call(found, workaround), found)
         details = ReproDetails(
@@ -209,25 +209,25 @@ class Measurement:
             candidate=verified.reduced.candidate,
             program=verified.program,
             cold=verified.cold,
-            search=self._summarize_search(self._confirm_others(extras)),
+            search=self._summarize_search(others()),
             details=details,
             summary=summary,
         )
 
-    def _confirm_others(self, extras: OptionalMeasurements) -> tuple[OtherFailure, ...]:
-        """The failures of other sorts that fresh processes show, each as a formatted program."""
+    def _begin_others(self, extras: OptionalMeasurements) -> Callable[[], tuple[OtherFailure, ...]]:
+        """Waits for the failures of other sorts that fresh processes show, each as a formatted
+        program.
+        """
         found = self.verified.reduced.search.others
         nothing: tuple[OtherFailure, ...] = ()
         if not found.list_all():
-            return nothing
-        python, limit = Path(self.captured.surroundings.python), 4 * self.pool.time_limit
-        others = extras.measure(
-            "other findings",
-            "fresh processes",
-            lambda: found.confirm(python, limit, self.workers.warm),
-            nothing,
-        )
-        return tuple(replace(other, text=format_program(other.text)) for other in others)
+            return lambda: nothing
+
+        def confirm() -> tuple[OtherFailure, ...]:
+            others = found.confirm(self.workers.fresh, 4 * self.pool.time_limit)
+            return tuple(replace(other, text=format_program(other.text)) for other in others)
+
+        return extras.begin("other findings", confirm, nothing)
 
     def _summarize_search(self, others: tuple[OtherFailure, ...]) -> SearchResult:
         reduced, program = self.verified.reduced, self.verified.program

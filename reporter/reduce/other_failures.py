@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
 from anonymizer.source.program import is_simple
 from reporter.core.answer import Answer
@@ -19,12 +18,12 @@ from reporter.core.candidate import find_failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import count_lines
 from reporter.core.json_values import Json
-from reporter.core.kinds import CandidateOutcome, Kind, Layer
+from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature, is_same_failure
 from reporter.diagnose.eager_faults import is_internal
 from reporter.diagnose.limits import REFUSALS
-from reporter.execution.control import run_control
-from reporter.execution.fresh_process import run_cold
+from reporter.execution.fresh_runs import FreshRuns
+from reporter.reduce.contrast import has_passed
 
 #: How many of them are worth two fresh processes each.
 MOST = 2
@@ -96,7 +95,7 @@ class OtherFailures:
         """Everything noted, in the order of the first meeting."""
         return tuple(self._found.values())
 
-    def confirm(self, python: Path, limit: float, warm: Path) -> tuple[OtherFailure, ...]:
+    def confirm(self, fresh: FreshRuns, limit: float) -> tuple[OtherFailure, ...]:
         """Those of the smallest few that a fresh process shows as well, and that pass without the
         compiler.
 
@@ -104,9 +103,8 @@ class OtherFailures:
         needs them.
 
         Args:
-            python: the interpreter that they failed in.
+            fresh: runs them in the interpreter that they failed in.
             limit: in seconds for each process.
-            warm: the cache of a warm-up, whose toolchain checks are used.
 
         Returns:
             At most `MOST`, the smallest first.
@@ -116,15 +114,11 @@ class OtherFailures:
         smallest = sorted(public, key=lambda other: (len(other.text), other.text))
         kept = []
         for other in smallest[:MOST]:
-            answer = run_cold(python, other.text, limit, describe=True, warm=warm)
-            again = find_failure(answer)
+            again = find_failure(fresh.run_again(other.text, limit))
             if again is None or not is_same_failure(other.signature, again):
                 continue
             is_eager = self.wanted.layer == Layer.EAGER
-            if (
-                is_eager
-                or run_control(python, other.text, limit, warm).outcome == CandidateOutcome.PASSES
-            ):
+            if is_eager or has_passed(fresh.run_control(other.text, limit)):
                 kept.append(other)
         return tuple(kept)
 

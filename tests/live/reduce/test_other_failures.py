@@ -10,6 +10,7 @@ from reporter.core.candidate import find_failure
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.fresh_process import run_cold
+from reporter.execution.fresh_runs import FreshRuns
 from reporter.reduce.other_failures import OtherFailures
 from tests.support import interpreter
 
@@ -38,4 +39,4 @@ def test_what_fails_without_the_compiler_or_holds_a_private_number_is_not_told(
     assert found is not None
     others = OtherFailures(Signature(Kind.WRONG_RESULT), seeds=(4711,))
     others.keep(found, text)
-    assert bool(others.confirm(python, 60, tmp_path)) == is_told
+    assert bool(others.confirm(FreshRuns(python, tmp_path), 60)) == is_told
