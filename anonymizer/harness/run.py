@@ -230,13 +230,14 @@ def _write_backward(body: ReproBody, assertion: ReproAssertion) -> list[str]:
 
 
 def _write_gradients(body: ReproBody, assertion: ReproAssertion) -> str:
-    """The gradients that there are, as a list; of an exported program those of the arguments, where
-    some take one.
+    """The gradients as a list, with zeros for those that are missing, so that both sides have as
+    many; of an exported program those of the arguments, where some take one.
     """
     is_needed = assertion.compiler not in EXPORTERS or "requires_grad" not in "".join(body.inputs)
     has_parameters = body.convention.is_module and is_needed and assertion.shares_parameters()
     state = "(*model.parameters(), *args)" if has_parameters else "args"
-    return f"[x.grad for x in {state} if x.requires_grad and x.grad is not None]"
+    gradient = "torch.zeros_like(x) if x.grad is None else x.grad"
+    return f"[{gradient} for x in {state} if x.requires_grad]"
 
 
 def _write_return(body: ReproBody, assertion: ReproAssertion) -> str:
