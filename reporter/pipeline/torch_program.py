@@ -30,11 +30,12 @@ from reporter.kernels import inductor_kernels
 from reporter.pipeline.capture import CapturedProgram, capture_call
 from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
-from reporter.pipeline.measure import BegunMeasurements, Measurement, TextMeasurements
+from reporter.pipeline.measure import Measurement
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.record import record_program
 from reporter.pipeline.reduce import ProgramSearch, ReducedProgram, SearchNotes
 from reporter.pipeline.run import Run
+from reporter.pipeline.text_measurements import BegunMeasurements, TextMeasurements
 from reporter.pipeline.verify import Verification, VerificationSettings, VerifiedRepro
 from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, BuiltRepro, RunResult

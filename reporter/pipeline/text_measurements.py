@@ -1,0 +1,131 @@
+"""What the report says beside the repro, as far as it needs no more than its text: the ablation, the
+culprit and the programs next to it, asked in warm workers while fresh processes run the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
+from reporter.core.candidate import make_matcher
+from reporter.core.kinds import Compiler, Kind, Layer
+from reporter.core.signature import Signature
+from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find_with_workaround
+from reporter.diagnose.details.experiment import Variation, make_pool_experiment
+from reporter.diagnose.details.switches import SWITCHES as LAYERS
+from reporter.pipeline.budget import Budget
+from reporter.pipeline.optional_measurements import OptionalMeasurements
+from reporter.pipeline.reduce import ReducedProgram
+from reporter.reduce.workers import WorkerSet
+from reporter.report.sections.details import CulpritSection
+from reporter.report.sections.measurements import RungRow
+from reporter.verify.ablation import find_lower_layer, run_ablation
+from reporter.verify.neighbours import NeighbourResult, find_neighbours
+from reporter.verify.plain import PlainRepro
+
+#: Seconds for the search of the culprit on the reduced repro, and for the workaround on the
+#: recorded call.
+CULPRIT_BUDGET = 60.0
+#: For the programs next to the repro: a share of the seconds that the rest took, at least and at
+#: most so many.
+_SHARE_OF_NEIGHBOURS = 0.2
+_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 16.0, 30.0
+#: The section about the culprit, and how a program is compiled without it.
+_Culprit = tuple[CulpritSection | None, Variation | None]
+
+
+@dataclass(frozen=True)
+class BegunMeasurements:
+    """What is measured of a `program` while fresh processes still run it; each part waits for its
+    result. It stands if they show the failure of that program, and of no other.
+    """
+
+    program: PlainRepro
+    rows: Callable[[], tuple[RungRow, ...]]
+    culprit: Callable[[], _Culprit]
+    neighbours: Callable[[], tuple[NeighbourResult, ...]]
+
+
+@dataclass(frozen=True)
+class TextMeasurements:
+    """What needs no more of a repro than its text, asked in warm workers.
+
+    `program` is the final text, if fresh processes show the failure of it; `say` gets what is being
+    tried.
+    """
+
+    reduced: ReducedProgram
+    program: PlainRepro
+    workers: WorkerSet
+    budget: Budget
+    say: Callable[[str], None]
+
+    def begin(self, extras: OptionalMeasurements) -> BegunMeasurements:
+        """Begins all of them, side by side."""
+        no_rows: tuple[RungRow, ...] = ()
+        no_neighbours: tuple[NeighbourResult, ...] = ()
+        no_culprit: _Culprit = (None, None)
+        rows = extras.begin("ablation", self._ablate, no_rows)
+        # not without the ablation, which says where the repro fails
+        culprit = extras.begin("culprit", lambda: self._find_culprit(rows()), no_culprit)
+        near = extras.begin("neighbours", self._find_neighbours, no_neighbours)
+        return BegunMeasurements(self.program, rows, culprit, near)
+
+    @property
+    def _wanted(self) -> Signature:
+        wanted = self.reduced.captured.verdict.signature
+        assert wanted is not None
+        return wanted
+
+    def _ablate(self) -> tuple[RungRow, ...]:
+        """The repro under other backends, modes and settings."""
+        assertion = self.reduced.candidate.assertion
+        # the harness judges each row with float64, which a plain comparison does not
+        return tuple(run_ablation(self.workers.pool, self.program.harness, assertion, self._wanted))
+
+    def _find_culprit(self, rows: Sequence[RungRow]) -> _Culprit:
+        """The pass or operator at fault and the settings that avoid it."""
+        verdict, assertion = self.reduced.captured.verdict, self.reduced.candidate.assertion
+        wanted = replace(self._wanted, layer=choose_layer(rows, assertion, self._wanted))
+        layer = wanted.layer
+        if layer is None or layer not in LAYERS or assertion.compiler != Compiler.COMPILE:
+            return None, None
+        mode = dict(assertion.arguments).get("mode", "").strip("'\"") or None
+        return find_with_workaround(
+            make_pool_experiment(self.workers.pool, self.program.harness, wanted, verdict.failure),
+            SuspectedBug(layer, wanted.kind, self.reduced.captured.device, mode),
+            SearchBudget(self.budget.limit(CULPRIT_BUDGET), self.workers.options.jobs),
+            self.say,
+        )
+
+    def _find_neighbours(self) -> tuple[NeighbourResult, ...]:
+        """The programs next to the repro: other dtypes, sizes, layouts and operators."""
+        if not self._has_neighbours():
+            return ()
+        shows, pool = make_matcher(self._wanted), self.workers.pool
+        return tuple(find_neighbours(pool, shows, self.program, self._limit_neighbours()))
+
+    def _has_neighbours(self) -> bool:
+        """Whether other programs are tried; of what hangs each would take the whole limit, and
+        finite differences mean nothing in other dtypes.
+        """
+        reduced = self.reduced
+        if reduced.candidate.assertion.backward in DERIVATIVES or reduced.own_backend:
+            return False
+        is_whole = reduced.captured.material.whole is not None
+        return not is_whole and reduced.captured.verdict.kind != Kind.HANG
+
+    def _limit_neighbours(self) -> float:
+        """Seconds for the programs next to the repro."""
+        share = _SHARE_OF_NEIGHBOURS * self.budget.elapsed
+        return self.budget.limit(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
+
+
+def choose_layer(
+    rows: Sequence[RungRow], assertion: ReproAssertion, wanted: Signature
+) -> Layer | None:
+    """The layer that the repro fails in, by its ablation."""
+    is_compiled = assertion.compiler == Compiler.COMPILE
+    lower = find_lower_layer(rows, wanted) if is_compiled else None
+    return lower if lower is not None else wanted.layer
