@@ -1,5 +1,6 @@
-"""What the report says beside the repro, as far as it needs no more than its text: the ablation, the
-culprit and the programs next to it, asked in warm workers while fresh processes run the text.
+"""What the report says beside the repro, as far as it needs no more than the repro's text: the
+ablation, the culprit and the programs next to it, asked in warm workers while fresh processes run
+the text.
 """
 
 from __future__ import annotations

@@ -54,8 +54,9 @@ class VerifiedRepro:
 
 @dataclass(frozen=True)
 class VerificationSettings:
-    """With `is_watched` torch's own tools watch one of the fresh processes; the numbers of a program
-    that `is_public` may stay. `on_text` hears of each plain text before the processes run it.
+    """With `is_watched` torch's own tools watch one of the fresh processes; the numbers of a
+    program that `is_public` may stay. `on_text` hears of each plain text before the processes run
+    it.
     """
 
     is_watched: bool
