@@ -42,6 +42,7 @@ class PreloadedProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._told = 0.0
+        self._is_closed = False
         self._lock = threading.Lock()
 
     def __enter__(self) -> PreloadedProcess:
@@ -55,8 +56,13 @@ class PreloadedProcess:
 
         Args:
             inductor: whether what it forks compiles with Inductor, whose import takes seconds.
+
+        Raises:
+            RuntimeError: it is closed.
         """
         with self._lock:
+            if self._is_closed:  # else a thread that is late would start one that nobody ends
+                raise RuntimeError("the preloaded process is closed")
             if self._process is not None:
                 return
             self._folder = tempfile.TemporaryDirectory(prefix="forks-", ignore_cleanup_errors=True)
@@ -88,6 +94,7 @@ class PreloadedProcess:
 
         Raises:
             OSError: the process cannot fork, or has ended.
+            RuntimeError: it is closed.
         """
         asked: ForkRequest = {"folder": str(folder), "candidate": request}
         with self._connect() as connection:
@@ -110,6 +117,7 @@ class PreloadedProcess:
     def close(self) -> None:
         """Ends it and whatever it runs."""
         with self._lock:
+            self._is_closed = True
             process, self._process = self._process, None
             folder, self._folder = self._folder, None
         if process is not None:

@@ -68,8 +68,12 @@ class Measurement:
         """
         verified = self.verified
         assertion = verified.reduced.candidate.assertion
-        extras.enter_stage("ablation", f"seen in {verified.cold.hits} of {FRESH_PROCESSES}")
-        if begun is None or begun.program != verified.program:
+        if extras.may_begin():
+            extras.enter_stage("ablation", f"seen in {verified.cold.hits} of {FRESH_PROCESSES}")
+        if begun is not None and begun.program != verified.program:
+            begun.stop()
+            begun = None
+        if begun is None:
             begun = TextMeasurements(
                 verified.reduced, verified.program, self.workers, self.budget, self.say
             ).begin(extras)

@@ -5,8 +5,10 @@ the text.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
 from reporter.core.candidate import make_matcher
@@ -32,6 +34,8 @@ CULPRIT_BUDGET = 60.0
 #: most so many.
 _SHARE_OF_NEIGHBOURS = 0.2
 _LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 16.0, 30.0
+#: Seconds; longer than any limit.
+_FOREVER = 1e9
 #: The section about the culprit, and how a program is compiled without it.
 _Culprit = tuple[CulpritSection | None, Variation | None]
 
@@ -39,13 +43,14 @@ _Culprit = tuple[CulpritSection | None, Variation | None]
 @dataclass(frozen=True)
 class BegunMeasurements:
     """What is measured of a `program` while fresh processes still run it; each part waits for its
-    result. It stands if they show the failure of that program, and of no other.
+    result. It stands if they show the failure of that program; else `stop` ends what is under way.
     """
 
     program: PlainRepro
     rows: Callable[[], tuple[RungRow, ...]]
     culprit: Callable[[], _Culprit]
     neighbours: Callable[[], tuple[NeighbourResult, ...]]
+    stop: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class TextMeasurements:
     workers: WorkerSet
     budget: Budget
     say: Callable[[str], None]
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def begin(self, extras: OptionalMeasurements) -> BegunMeasurements:
         """Begins all of them, side by side."""
@@ -70,8 +76,17 @@ class TextMeasurements:
         rows = extras.begin("ablation", self._ablate, no_rows)
         # not without the ablation, which says where the repro fails
         culprit = extras.begin("culprit", lambda: self._find_culprit(rows()), no_culprit)
-        near = extras.begin("neighbours", self._find_neighbours, no_neighbours)
-        return BegunMeasurements(self.program, rows, culprit, near)
+        return BegunMeasurements(
+            self.program,
+            rows,
+            culprit,
+            (
+                extras.begin("neighbours", self._find_neighbours, no_neighbours)
+                if self._has_neighbours()
+                else lambda: no_neighbours
+            ),
+            self.stopped.set,
+        )
 
     @property
     def _wanted(self) -> Signature:
@@ -92,20 +107,33 @@ class TextMeasurements:
         layer = wanted.layer
         if layer is None or layer not in LAYERS or assertion.compiler != Compiler.COMPILE:
             return None, None
+        if self.stopped.is_set():
+            return None, None
         mode = dict(assertion.arguments).get("mode", "").strip("'\"") or None
         return find_with_workaround(
             make_pool_experiment(self.workers.pool, self.program.harness, wanted, verdict.failure),
             SuspectedBug(layer, wanted.kind, self.reduced.captured.device, mode),
-            SearchBudget(self.budget.limit(CULPRIT_BUDGET), self.workers.options.jobs),
-            self.say,
+            SearchBudget(
+                self.budget.limit(CULPRIT_BUDGET), self.workers.options.jobs, self._read_clock
+            ),
+            self._say_unless_stopped,
         )
 
     def _find_neighbours(self) -> tuple[NeighbourResult, ...]:
         """The programs next to the repro: other dtypes, sizes, layouts and operators."""
-        if not self._has_neighbours():
+        if self.stopped.is_set():
             return ()
         shows, pool = make_matcher(self._wanted), self.workers.pool
-        return tuple(find_neighbours(pool, shows, self.program, self._limit_neighbours()))
+        limit = self._limit_neighbours()
+        return tuple(find_neighbours(pool, shows, self.program, limit, self._read_clock))
+
+    def _read_clock(self) -> float:
+        """Seconds; every limit has passed once this is stopped."""
+        return time.monotonic() + (_FOREVER if self.stopped.is_set() else 0.0)
+
+    def _say_unless_stopped(self, message: str) -> None:
+        if not self.stopped.is_set():
+            self.say(message)
 
     def _has_neighbours(self) -> bool:
         """Whether other programs are tried; of what hangs each would take the whole limit, and

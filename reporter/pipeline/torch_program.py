@@ -242,8 +242,18 @@ class TorchProgram:
         return extras
 
     def _begin_measurements(self, reduced: ReducedProgram, program: PlainRepro) -> None:
-        """Begins what is measured of a text that fresh processes are about to run."""
-        if self.run.options.jobs > 1 and self._extras.may_begin():
+        """Begins what is measured of a text that fresh processes are about to run, where it takes
+        little from them: no whole model, no device with a memory of its own, nothing that hangs.
+        """
+        if self._begun is not None:
+            self._begun.stop()
+        captured = reduced.captured
+        is_light = (
+            captured.material.whole is None
+            and captured.device == "cpu"
+            and captured.verdict.kind != Kind.HANG
+        )
+        if is_light and self.run.options.jobs > 1 and self._extras.may_begin():
             texts = TextMeasurements(reduced, program, self.workers, self.run.budget, self.run.say)
             self._begun = texts.begin(self._extras)
 

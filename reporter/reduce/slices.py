@@ -92,9 +92,10 @@ class Slices:
             if number == BEFORE_CONES and self._is_hopeless(graph):
                 return None
             self.patience = _PATIENCE
-            found = self._search(level) if level else None
-            if found is not None:
-                return self._narrow(*found)
+            found = self._search(list(_split_growing(level, _GROUPS))) if level else None
+            narrowed = self._narrow(*found) if found is not None else None
+            if narrowed is not None:
+                return narrowed
         return None
 
     def _is_hopeless(self, graph: Graph) -> bool:
@@ -106,11 +107,10 @@ class Slices:
             return False
         return not self.ask.holds(whole, self.others) and self.ask.has_passed(whole)
 
-    def _search(self, pieces: Sequence[Graph]) -> tuple[list[Graph], Candidate] | None:
+    def _search(self, groups: Sequence[list[Graph]]) -> tuple[list[Graph], Candidate] | None:
         """The first group of pieces that shows the failure, with its candidate; a group that cannot
         be judged is asked in parts.
         """
-        groups = list(_split_growing(pieces, _GROUPS))
         made = [self._make_batch(group) for group in groups]
         self.patience -= len(groups)
         found = self.ask.pick(zip(groups, made))
@@ -118,7 +118,7 @@ class Slices:
             return found
         for group, item in zip(groups, made):
             if len(group) > 1 and self.patience > 0 and not self.ask.has_passed(item):
-                deeper = self._search(group)
+                deeper = self._search(list(_split_groups(group, _GROUPS)))
                 if deeper is not None:
                     return deeper
         return None
@@ -128,7 +128,7 @@ class Slices:
         made = self.make(merge_pieces(pieces))
         return made.with_assertion(names_output=True) if len(pieces) > 1 else made
 
-    def _narrow(self, pieces: list[Graph], shown: Candidate) -> Candidate:
+    def _narrow(self, pieces: list[Graph], shown: Candidate) -> Candidate | None:
         """As few of the pieces as show it together: one, as a rule; `shown` is all of them."""
         while len(pieces) > 1:
             halves = list(_split_groups(pieces, 2))
@@ -138,7 +138,9 @@ class Slices:
                 pieces = delta_debugging.minimize_list(pieces, self._find_index)
                 break
             _, pieces, shown = found
-        return self.make(merge_pieces(pieces))
+        made = self.make(merge_pieces(pieces))
+        # several were asked with a message that names the output
+        return made if len(pieces) == 1 or self.ask.holds(made) else None
 
     def _list_blamed(self, pieces: Sequence[Graph], shown: Candidate) -> list[Graph]:
         """Those of the pieces that the failure of all together names: by the number of the output,
@@ -149,6 +151,8 @@ class Slices:
         if failure is None:
             return []
         number = find_named_output(failure["message"])
+        if number is not None and _compares_parameters(pieces, shown):
+            return []  # the parameters of all pieces come before the other inputs
         if number is not None:
             owners = [piece for piece in pieces for _ in _list_compared(piece, shown)]
             return owners[number : number + 1]
@@ -169,8 +173,17 @@ class Slices:
         return (found[0], options[found[0]], found[1]) if found is not None else None
 
 
+def _compares_parameters(pieces: Sequence[Graph], shown: Candidate) -> bool:
+    is_of_gradients = shown.assertion.kind == Kind.WRONG_GRADIENT
+    return is_of_gradients and any(
+        item.kind != "input" for piece in pieces for item in piece.inputs
+    )
+
+
 def _list_compared(piece: Graph, shown: Candidate) -> list[str]:
-    """What of a piece a candidate compares: its outputs, or the inputs that have gradients."""
+    """What of a piece a candidate compares, in the order of the harness: its outputs, or the inputs
+    that have gradients.
+    """
     if shown.assertion.kind == Kind.WRONG_GRADIENT:
         return [item.name for item in piece.inputs if item.meta.requires_grad]
     return [ref.name for ref in piece.outputs]
