@@ -139,21 +139,22 @@ def _list_views(name: str, text: str) -> Iterator[str]:
         yield html.unescape(text)
     if name.endswith(".json"):
         try:
-            yield "\n".join(_list_strings(json.loads(text)))
+            yield "\n".join(list_texts(json.loads(text)))
         except ValueError:
             return
 
 
-def _list_strings(value: object) -> Iterator[str]:
+def list_texts(value: object) -> Iterator[str]:
+    """Every text in a document, keys among them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
-            yield from _list_strings(item)
-    elif isinstance(value, list):
+            yield from list_texts(item)
+    elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _list_strings(item)
+            yield from list_texts(item)
 
 
 def _find_matches(

@@ -247,6 +247,7 @@ class TorchProgram:
         """
         if self._begun is not None:
             self._begun.stop()
+            self._begun = None
         captured = reduced.captured
         is_light = (
             captured.material.whole is None

@@ -14,10 +14,9 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from anonymizer.leakcheck.search import Terms, collect_surrounding_terms
+from anonymizer.leakcheck.search import Terms, collect_surrounding_terms, list_texts
 from reporter.core.json_values import Json
 from reporter.core.tokens import remove_tokens
-from reporter.report.environment import list_texts
 from reporter.report.public_values import list_public_words
 
 _GIT_NAMES = re.compile(

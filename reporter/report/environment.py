@@ -8,9 +8,10 @@ there knows which words it has registered (`collectors.machine.configs`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from anonymizer.leakcheck.search import list_texts
 from reporter.core.json_values import Json
 from reporter.report import public_values as public
 
@@ -317,16 +318,3 @@ def list_withheld(facts: Mapping[str, object]) -> tuple[str, ...]:
     left = {word for text in list_texts(build_public_environment(facts)) for word in text.split()}
     words = (word for text in list_texts(facts) for word in text.split())
     return tuple(sorted({word for word in words if word not in left}))
-
-
-def list_texts(value: object) -> Iterator[str]:
-    """Every text in a document, keys among them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield str(name)
-            yield from list_texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from list_texts(item)
