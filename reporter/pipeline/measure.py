@@ -12,15 +12,12 @@ from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.kinds import Compiler, Kind, Layer
 from reporter.core.operators import list_operators
-from reporter.diagnose.details.experiment import Variation
-from reporter.diagnose.details.workaround import try_on_call
 from reporter.diagnose.explanation import write_public_summary
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.repro_measurements import FinishedRepro, measure
 from reporter.pipeline.run import FRESH_PROCESSES
 from reporter.pipeline.text_measurements import (
-    CULPRIT_BUDGET,
     BegunMeasurements,
     TextMeasurements,
     choose_layer,
@@ -30,7 +27,6 @@ from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, Sear
 from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.workers import WorkerSet
-from reporter.report.sections.details import CulpritSection
 from reporter.verify.numbers import list_needed_numbers
 from templates.regression import ReproducedFailure
 
@@ -88,11 +84,9 @@ class Measurement:
             "test and pictures", lambda: self._measure_test_and_pictures(summary), None
         )
         others = self._begin_others(extras)
-        found, workaround = begun.culprit()
-        on_call = extras.begin("culprit", lambda: self._try_on_call(found, workaround), found)
         details = ReproDetails(
             rows,
-            on_call(),
+            begun.culprit(),
             begun.neighbours(),
             shown(),
             self._find_eager_error(),
@@ -167,17 +161,6 @@ class Measurement:
         plain = replace(assertion, kind=Kind.CRASH, compiler=Compiler.EAGER, eager_raises=False)
         failure = self.pool.submit(render_harness(body, plain)).result().failure
         return f"{failure['exception']}: {failure['first_line']}" if failure else None
-
-    def _try_on_call(
-        self, found: CulpritSection | None, workaround: Variation | None
-    ) -> CulpritSection | None:
-        """The culprit with what its workaround does to the recorded call."""
-        diagnosis = self.verified.reduced.origin.diagnosis
-        if found is None or workaround is None or diagnosis is None:
-            return found
-        self.say("culprit: the workaround on the recorded call")
-        limit = self.budget.limit(min(CULPRIT_BUDGET, self.workers.options.timeout))
-        return try_on_call(found, workaround, diagnosis, limit)
 
 
 def _count_size(candidate: Candidate, text: str) -> tuple[int, int]:

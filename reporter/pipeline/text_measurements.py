@@ -1,6 +1,6 @@
 """What the report says beside the repro, as far as it needs no more than the repro's text: the
 ablation, the culprit and the programs next to it, asked in warm workers while fresh processes run
-the text.
+the text. A workaround that is found there is tried on the recorded call as well.
 """
 
 from __future__ import annotations
@@ -8,15 +8,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+
+from msgspec.structs import replace as replace_section
 
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
 from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Compiler, Kind, Layer
 from reporter.core.signature import Signature
-from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find_with_workaround
+from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import Variation, make_pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
+from reporter.diagnose.details.workaround import TriedWorkaround, try_on_call
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.reduce import ReducedProgram
@@ -29,15 +33,13 @@ from reporter.verify.plain import PlainRepro
 
 #: Seconds for the search of the culprit on the reduced repro, and for the workaround on the
 #: recorded call.
-CULPRIT_BUDGET = 60.0
+_CULPRIT_BUDGET = 60.0
 #: For the programs next to the repro: a share of the seconds that the rest took, at least and at
 #: most so many.
 _SHARE_OF_NEIGHBOURS = 0.2
 _LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 16.0, 30.0
 #: Seconds; longer than any limit.
 _FOREVER = 1e9
-#: The section about the culprit, and how a program is compiled without it.
-_Culprit = tuple[CulpritSection | None, Variation | None]
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class BegunMeasurements:
 
     program: PlainRepro
     rows: Callable[[], tuple[RungRow, ...]]
-    culprit: Callable[[], _Culprit]
+    culprit: Callable[[], CulpritSection | None]
     neighbours: Callable[[], tuple[NeighbourResult, ...]]
     stop: Callable[[], None]
 
@@ -72,7 +74,7 @@ class TextMeasurements:
         """Begins all of them, side by side."""
         no_rows: tuple[RungRow, ...] = ()
         no_neighbours: tuple[NeighbourResult, ...] = ()
-        no_culprit: _Culprit = (None, None)
+        no_culprit: CulpritSection | None = None
         rows = extras.begin("ablation", self._ablate, no_rows)
         # not without the ablation, which says where the repro fails
         culprit = extras.begin("culprit", lambda: self._find_culprit(rows()), no_culprit)
@@ -100,24 +102,44 @@ class TextMeasurements:
         # the harness judges each row with float64, which a plain comparison does not
         return tuple(run_ablation(self.workers.pool, self.program.harness, assertion, self._wanted))
 
-    def _find_culprit(self, rows: Sequence[RungRow]) -> _Culprit:
-        """The pass or operator at fault and the settings that avoid it."""
+    def _find_culprit(self, rows: Sequence[RungRow]) -> CulpritSection | None:
+        """The pass or operator at fault and the settings that avoid it, tried on the recorded call
+        as soon as one is known.
+        """
         verdict, assertion = self.reduced.captured.verdict, self.reduced.candidate.assertion
         wanted = replace(self._wanted, layer=choose_layer(rows, assertion, self._wanted))
         layer = wanted.layer
         if layer is None or layer not in LAYERS or assertion.compiler != Compiler.COMPILE:
-            return None, None
+            return None
         if self.stopped.is_set():
-            return None, None
+            return None
         mode = dict(assertion.arguments).get("mode", "").strip("'\"") or None
-        return find_with_workaround(
-            make_pool_experiment(self.workers.pool, self.program.harness, wanted, verdict.failure),
-            SuspectedBug(layer, wanted.kind, self.reduced.captured.device, mode),
-            SearchBudget(
-                self.budget.limit(CULPRIT_BUDGET), self.workers.options.jobs, self._read_clock
-            ),
-            self._say_unless_stopped,
-        )
+        tried: list[Future[TriedWorkaround | None]] = []
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            found = find(
+                make_pool_experiment(
+                    self.workers.pool, self.program.harness, wanted, verdict.failure
+                ),
+                SuspectedBug(layer, wanted.kind, self.reduced.captured.device, mode),
+                SearchBudget(
+                    self.budget.limit(_CULPRIT_BUDGET), self.workers.options.jobs, self._read_clock
+                ),
+                self._say_unless_stopped,
+                on_workaround=lambda one: tried.append(beside.submit(self._try_on_call, one)),
+            )
+        on_call = tried[0].result() if tried else None
+        if on_call is None:
+            return found
+        return replace_section(found, on_call=on_call.is_right, relative_time=on_call.relative_time)
+
+    def _try_on_call(self, workaround: Variation) -> TriedWorkaround | None:
+        """What the recorded call shows under the workaround, if it is still at hand."""
+        diagnosis = self.reduced.origin.diagnosis
+        if diagnosis is None or self.stopped.is_set():
+            return None
+        self.say("culprit: the workaround on the recorded call")
+        limit = self.budget.limit(min(_CULPRIT_BUDGET, self.workers.options.timeout))
+        return try_on_call(workaround, diagnosis, limit)
 
     def _find_neighbours(self) -> tuple[NeighbourResult, ...]:
         """The programs next to the repro: other dtypes, sizes, layouts and operators."""

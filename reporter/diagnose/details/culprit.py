@@ -77,21 +77,8 @@ def find(
     budget: SearchBudget,
     say: Callable[[str], None] = lambda _: None,
     supported: SupportedVariations = USUAL,
+    on_workaround: Callable[[Variation], None] = lambda _: None,
 ) -> CulpritSection:
-    """Searches for the culprit of a bug.
-
-    `supported` are what the release can be asked; `say` gets what is being tried.
-    """
-    return find_with_workaround(experiment, bug, budget, say, supported)[0]
-
-
-def find_with_workaround(
-    experiment: Experiment,
-    bug: SuspectedBug,
-    budget: SearchBudget,
-    say: Callable[[str], None] = lambda _: None,
-    supported: SupportedVariations = USUAL,
-) -> tuple[CulpritSection, Variation | None]:
     """Searches for the culprit of a bug, and for how a program is compiled without it.
 
     Args:
@@ -100,13 +87,10 @@ def find_with_workaround(
         budget: seconds for everything, and runs at a time.
         say: gets what is being tried.
         supported: what the release can be asked.
-
-    Returns:
-        The section of the document, and the workaround; None where there is none, or where the bug
-        is there with it in the user's own backend.
+        on_workaround: gets the workaround, once and as soon as it is known, unless the bug is
+            there with it in the user's own backend; the other settings may still be tried.
     """
-    search = _CulpritSearch(experiment, bug, budget, say, supported)
-    return search.find(), search.workaround
+    return _CulpritSearch(experiment, bug, budget, say, supported, on_workaround).find()
 
 
 def list_changeable_settings(layer: Layer) -> list[str]:
@@ -126,6 +110,7 @@ class _CulpritSearch:
         budget: SearchBudget,
         say: Callable[[str], None],
         supported: SupportedVariations,
+        on_workaround: Callable[[Variation], None],
     ) -> None:
         self.clock = budget.clock
         self.started = self.clock()
@@ -134,7 +119,10 @@ class _CulpritSearch:
         self.layer = bug.layer
         self.say = say
         self.supported = supported
-        self.switches = table.select_switches(bug.layer, bug.device, supported.settings, bug.mode)
+        self.on_workaround = on_workaround
+        self.switches = table.select_switches(
+            bug.layer, bug.kind, bug.device, supported.settings, bug.mode
+        )
         self.switches += _list_further_switches(supported, self.switches)
         if bug.kind in CRASHES:
             self.switches.append(table.SUPPRESS)
@@ -146,8 +134,8 @@ class _CulpritSearch:
         #: Backend and subsystem without which the bug is gone.
         self.blamed: tuple[str, str] | None = None
         self.operators: list[str] = []
-        #: How a program is compiled with the workaround that was found.
-        self.workaround: Variation | None = None
+        #: Whether the workaround was told.
+        self.is_told = False
 
     def find(self) -> CulpritSection:
         """The whole search, in order of what it tells for its time."""
@@ -311,8 +299,12 @@ class _CulpritSearch:
         axes = [switch for switch in self.switches if switch.name in table.AXES]
         rest = [switch for switch in self.switches if switch not in (*directed, *axes)]
         self.say(f"culprit: {len(self.switches)} settings")
-        self._screen([[one] for one in (*directed, *axes)])
-        if not self._works(directed):
+        self._screen([[one] for one in directed])
+        is_known = self._works(directed)
+        if is_known:  # nothing costs less
+            self._confirm(self._find_workaround()[0])
+        self._screen([[one] for one in axes])
+        if not is_known:
             self._screen(_group_switches([switch for switch in rest if switch.cost == 1]))
             if not self._works(self.tried):
                 self._screen(_group_switches([switch for switch in rest if switch.cost > 1]))
@@ -414,7 +406,9 @@ class _CulpritSearch:
         """
         own = add_switches(replace(self.base, backend=None), chosen)
         trial = self.runner.run([own])[0]
-        self.workaround = own if trial is None or not trial.bug else None
+        if not self.is_told and (trial is None or not trial.bug):
+            self.is_told = True
+            self.on_workaround(own)
         return None if trial is None or trial.bug is None else not trial.bug
 
 

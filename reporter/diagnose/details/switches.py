@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collectors.protocol.words import PlainValue, TorchSettings
-from reporter.core.kinds import Layer
+from reporter.core.kinds import Kind, Layer
 
 INDUCTOR = "torch._inductor.config."
 FUNCTORCH = "torch._functorch.config."
@@ -293,6 +293,17 @@ SUPPRESS = ConfigSwitch(
 #: What a compiler engineer asks first, whatever the culprit: scalar code, no fusion, no pattern
 #: rewrites, one thread.
 AXES = ("cpp.simdlen = 1", "max_fusion_size = 1", "pattern_matcher = False", "one thread")
+#: What changes the loops of the generated code alone: they compute values, and no dtype, shape or
+#: stride.
+_LOOPS = (
+    "cpp.simdlen = 1",
+    "cpp.simdlen = 256",
+    "cpp.enable_loop_tail_vec = False",
+    "cpp.enable_tiling_heuristics = False",
+    "cpp.min_chunk_size = 1",
+    "cpp.enable_unsafe_math_opt_flag = False",
+    "one thread",
+)
 DEFAULT_MODE = ConfigSwitch("mode default", "the default mode", mode="default")
 
 #: What is tried for a bug of each layer; a later layer's bug may also depend on what the earlier
@@ -307,12 +318,17 @@ SWITCHES: dict[Layer, tuple[ConfigSwitch, ...]] = {
 
 
 def select_switches(
-    layer: Layer, device: str, settings: TorchSettings | None, mode: str | None = None
+    layer: Layer,
+    kind: Kind,
+    device: str,
+    settings: TorchSettings | None,
+    mode: str | None = None,
 ) -> list[ConfigSwitch]:
     """The switches worth trying for a bug, in the order of the table.
 
     Args:
         layer: the one at fault.
+        kind: of the bug; wrong metadata does not depend on the loops of the generated code.
         device: `cpu` or `cuda`; switches of the other one are left out.
         settings: the present values of those that a release has; None: not known. A switch that
             changes none of them is left out.
@@ -322,7 +338,9 @@ def select_switches(
     return [
         switch
         for switch in table
-        if switch.device in ("", device) and (settings is None or _changes(switch, settings))
+        if switch.device in ("", device)
+        and not (kind == Kind.WRONG_METADATA and switch.name in _LOOPS)
+        and (settings is None or _changes(switch, settings))
     ]
 
 

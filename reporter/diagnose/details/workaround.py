@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import TimeoutError
-from dataclasses import replace
-
-from msgspec.structs import replace as replace_section
+from dataclasses import dataclass, replace
 
 from collectors.protocol.variation import Rung
 from collectors.protocol.words import CallOutcome
@@ -22,11 +20,20 @@ _TIMED = 20
 _NUMBERS = itertools.count()
 
 
+@dataclass(frozen=True)
+class TriedWorkaround:
+    """What the recorded call shows under a workaround: whether it is right, and then how many times
+    as long as in eager mode a further call takes, where that could be timed.
+    """
+
+    is_right: bool
+    relative_time: float | None = None
+
+
 def try_on_call(
-    found: CulpritSection, workaround: Variation, diagnosis: Diagnosis, timeout: float
-) -> CulpritSection:
-    """The section with what the recorded call shows under the workaround; as it was where that does
-    not answer in time.
+    workaround: Variation, diagnosis: Diagnosis, timeout: float
+) -> TriedWorkaround | None:
+    """Tries a workaround on the recorded call; None where that does not answer in time.
 
     Args:
         workaround: how it is compiled, with caches of its own.
@@ -38,13 +45,12 @@ def try_on_call(
         trial = experiment(replace(workaround, backend=None)).result(timeout=wait)
         eager = _time_eager(diagnosis, timeout) if trial.call_seconds else None
     except TimeoutError:
-        return found
+        return None
     if trial.bug is None or trial.outcome == RungOutcome.TIMEOUT:  # slow is not stuck
-        return found
+        return None
     if trial.bug or not trial.call_seconds:
-        return replace_section(found, on_call=not trial.bug)
-    relative = trial.call_seconds / eager if eager else None
-    return replace_section(found, on_call=True, relative_time=relative)
+        return TriedWorkaround(not trial.bug)
+    return TriedWorkaround(True, trial.call_seconds / eager if eager else None)
 
 
 def describe(found: CulpritSection) -> str:

@@ -22,7 +22,6 @@ from reporter.diagnose.details.culprit import (
     SearchBudget,
     SuspectedBug,
     find,
-    find_with_workaround,
     list_changeable_settings,
 )
 from reporter.diagnose.details.experiment import (
@@ -69,11 +68,13 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     names = list_changeable_settings(diagnosis.layer)
     supported = ask_supported_variations(diagnosis.basis.finding.call_session, names, RUN)
     experiment = make_call_experiment(diagnosis, RUN)
-    culprit, workaround = find_with_workaround(
+    workarounds: list[Variation] = []
+    culprit = find(
         experiment,
         SuspectedBug(diagnosis.layer, diagnosis.kind, "cpu"),
         SearchBudget(SEARCH, 2),
         supported=supported,
+        on_workaround=workarounds.append,
     )
     assert culprit.subsystem == "aot_eager_decomp_partition/decomposition"
     assert culprit.exact and culprit.operator == "aten.hardswish.default"
@@ -84,11 +85,12 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     )
     assert culprit.confirmed
     assert "zebra" not in str(culprit) and "giraffe" not in str(culprit)
-    assert workaround is not None
-    tried = try_on_call(culprit, workaround, diagnosis, RUN)
-    assert tried.on_call and tried.relative_time is not None and tried.relative_time > 0
-    other = replace(workaround, undecomposed=())
-    assert try_on_call(culprit, other, diagnosis, RUN).on_call is False
+    (workaround,) = workarounds
+    tried = try_on_call(workaround, diagnosis, RUN)
+    assert tried is not None and tried.is_right
+    assert tried.relative_time is not None and tried.relative_time > 0
+    other = try_on_call(replace(workaround, undecomposed=()), diagnosis, RUN)
+    assert other is not None and not other.is_right
 
 
 def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ def test_all_parts_are_of_the_text_that_was_begun() -> None:
     pool = _Pool()
     begun, _ = _begin(_build(pool))
     assert begun.program == REPRO
-    found, workaround = begun.culprit()
-    assert begun.rows() and found is not None and workaround is None
+    found = begun.culprit()
+    assert begun.rows() and found is not None and not found.workaround
     assert found.layer == Layer.BACKEND  # a bug of which nothing is seen when it is asked again
     assert {row.to for row in begun.neighbours()}  # programs next to it were asked
     assert REPRO.harness in pool.asked
@@ -70,7 +70,7 @@ def test_what_is_stopped_asks_nothing_more() -> None:
     measurements = _build(pool)
     measurements.stopped.set()
     begun, _ = _begin(measurements)
-    assert begun.neighbours() == () and begun.culprit() == (None, None)
+    assert begun.neighbours() == () and begun.culprit() is None
     assert set(pool.asked) <= {REPRO.harness}
 
 

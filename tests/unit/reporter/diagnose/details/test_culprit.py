@@ -147,7 +147,7 @@ def test_time_is_kept_and_what_was_not_tried_is_said() -> None:
     assert compiler.most <= 3
     assert culprit.stable and culprit.runs <= 5 + 3
     assert culprit.not_tried and len(culprit.switches) + len(culprit.not_tried) >= len(
-        select_switches("inductor", "cpu", None)
+        select_switches("inductor", Kind.WRONG_RESULT, "cpu", None)
     )
 
 
@@ -211,3 +211,41 @@ def test_of_fused_operators_the_first_whose_fallback_helps_is_named() -> None:
 def test_the_operator_that_is_wrong_with_all_others_left_to_eager_stays_the_culprit() -> None:
     culprit = search_in_chain(CHAIN[-1:])
     assert (culprit.operator, culprit.application, culprit.exact) == (CHAIN[3], 4, True)
+
+
+def test_the_workaround_is_told_once_before_the_settings_that_cost_more_are_tried() -> None:
+    pair = ("inductor", "lowerings")
+    counted: Json = {"counts": {"/".join(pair): 1}, "operators": ["aten.abs.default"]}
+    counted["operator"] = "aten.abs.default"
+    asked: list[Variation] = []
+    told: list[tuple[Variation, int]] = []
+
+    def bug(v: Variation) -> bool:
+        asked.append(v)
+        return not v.fallback and (v.bisect is None or v.bisect[2] != 0)
+
+    culprit = find(
+        Compiler(bug, bisect=counted),
+        SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT, "cpu"),
+        SearchBudget(1.0, 2),
+        supported=SupportedVariations((pair,), None),
+        on_workaround=lambda workaround: told.append((workaround, len(asked))),
+    )
+    ((workaround, asked_before),) = told
+    assert workaround.fallback == ("aten.abs.default",)
+    later = [setting for v in asked[asked_before:] for setting in v.config]
+    assert ("torch._inductor.config.max_fusion_size", 1) in later
+    assert culprit.confirmed and any("max_fusion_size" in row.setting for row in culprit.switches)
+
+
+def test_a_workaround_that_is_none_in_the_users_backend_is_not_told() -> None:
+    told: list[Variation] = []
+    name = "torch._functorch.config.cse"
+    culprit = find(
+        Compiler(lambda v: v.backend is None or dict(v.config).get(name, True)),
+        SuspectedBug(Layer.AOT_AUTOGRAD, Kind.WRONG_RESULT, "cpu"),
+        SearchBudget(1.0, 2),
+        supported=NOTHING,
+        on_workaround=told.append,
+    )
+    assert culprit.workaround and culprit.confirmed is False and not told
