@@ -145,6 +145,8 @@ def _run(
             index = find_first([made for _, made in pending])
             if index is not None:
                 position, program = pending[index]
+                # nobody refused the ones behind it, and a later edit may come to the same program
+                seen -= {_build_key(made) for _, made in pending[index + 1 :]}
                 break
         else:
             return program

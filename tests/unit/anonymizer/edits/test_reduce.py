@@ -130,6 +130,34 @@ def repro(x):
     assert "helper1" not in left and "cos" not in left and ".relu()" in left
 
 
+def test_an_edit_that_was_not_taken_is_proposed_again_when_another_was() -> None:
+    """The function goes with the statement that calls it, whether or not its `try` went first."""
+    source = """
+import contextlib
+state1 = []
+
+@contextlib.contextmanager
+def helper1(y):
+    state1.append(y)
+    try:
+        yield state1
+    finally:
+        state1.pop()
+
+def repro(x):
+    with helper1('outer') as value1:
+        return x.relu()
+"""
+    program = SourceProgram(ast.parse(source), "repro", ones())
+    left = reduce.reduce(program, find_text(_is_judged)).write_definitions()
+    assert "with" not in left and "helper1" not in left and ".relu()" in left
+
+
+def _is_judged(text: str) -> bool:
+    """Whether the call is there, and a context manager that is entered yields once."""
+    return "x.relu()" in text and ("with " not in text or "yield" in text)
+
+
 def test_what_led_to_a_value_is_replaced_by_an_earlier_one_and_sizes_by_numbers() -> None:
     source = """
 def repro(x):
