@@ -166,6 +166,22 @@ class ReproBody:
         texts = (ast.unparse(ast.fix_missing_locations(statement)) for statement in statements)
         return replace(self, inputs=tuple(line for text in texts for line in text.splitlines()))
 
+    def parse_creations(self) -> ast.FunctionDef:
+        """The function that makes the tensors, as a syntax tree: `inputs`, or a script's own."""
+        if not self.convention.is_script:
+            return self.parse_inputs()
+        function = ast.parse(self.definitions).body[-1]
+        assert isinstance(function, ast.FunctionDef)
+        return function
+
+    def with_creations(self, function: ast.FunctionDef) -> ReproBody:
+        """The program with another function that makes the tensors."""
+        if not self.convention.is_script:
+            return self.with_inputs(function.body)
+        tree = ast.parse(self.definitions)
+        tree.body[-1] = ast.fix_missing_locations(function)
+        return replace(self, definitions=ast.unparse(tree))
+
     def with_seed(self, seed: int) -> ReproBody:
         """The program with inputs that start from the seed of an assertion."""
         own, other = write_seed(0), write_seed(seed)

@@ -9,6 +9,7 @@ from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.program_factory import unwrap_script
 from anonymizer.graph.repro import COMPILE, ReproAssertion, ReproBody
+from anonymizer.kinds import WRONG_AT_ONCE
 from anonymizer.plain.arguments import choose_names
 from anonymizer.plain.renaming import name_by_hand
 from anonymizer.plain.script import Callee, Script
@@ -50,10 +51,18 @@ def read_whole_script(
         for name, given in zip(names, call.args)
     ]
     compilation = _Compilation(assertion)
+    lines = [ast.unparse(compilation.visit(each)) for each in made]
+    expression = ast.unparse(callee)
+    is_written_twice = assertion.kind in WRONG_AT_ONCE and not compiled
+    # a transform of torch's, as `torch.func.grad(loss)`, has no state that both sides would share
+    if is_written_twice and isinstance(callee, ast.Call) and expression.startswith("torch."):
+        name = _choose_free_name("fn", taken)
+        lines.append(f"{name} = {expression}")
+        expression = name
     return Script(
         definitions="",
-        called=Callee(ast.unparse(callee), compiled=compiled),
-        statements=tuple(ast.unparse(compilation.visit(each)) for each in made),
+        called=Callee(expression, compiled=compiled),
+        statements=tuple(lines),
         arguments=tuple(arguments),
         imports=body.imports,
     )

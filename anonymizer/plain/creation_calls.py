@@ -45,7 +45,7 @@ def _find_counting_calls(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]
 
 def list_sizes(body: ReproBody) -> list[int]:
     """The different sizes of the dimensions of the inputs, the largest first."""
-    function = body.parse_inputs()
+    function = body.parse_creations()
     found = [
         node for creation in find_creation_calls(function) for node in list_dimensions(creation)
     ]
@@ -55,7 +55,7 @@ def list_sizes(body: ReproBody) -> list[int]:
 
 def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
     """The program with inputs in which every dimension of the size `old` has the size `new`."""
-    function = body.parse_inputs()
+    function = body.parse_creations()
     counted = _find_counting_calls(function)
     sizes = [
         node for creation in find_creation_calls(function) for node in list_dimensions(creation)
@@ -71,14 +71,14 @@ def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
             and None not in shape
         ):
             end.value = type(end.value)(math.prod(size for size in shape if size is not None))
-    return body.with_inputs(function.body)
+    return body.with_creations(function)
 
 
 def fill_inputs(body: ReproBody, value: str) -> ReproBody:
     """The program with one value, such as `-inf`, everywhere in each tensor of floats that it is
     given.
     """
-    return body.with_inputs(_Fill(value).visit(body.parse_inputs()).body)
+    return body.with_creations(_Fill(value).visit(body.parse_creations()))
 
 
 class _Fill(ast.NodeTransformer):

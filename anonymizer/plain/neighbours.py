@@ -145,8 +145,8 @@ class _CreationWrapping(ast.NodeTransformer):
 
 def _change(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
     change = _CreationWrapping(wrap)
-    function = change.visit(body.parse_inputs())
-    return body.with_inputs(function.body) if change.done else None
+    function = change.visit(body.parse_creations())
+    return body.with_creations(function) if change.done else None
 
 
 def _append_method(value: ast.expr, text: str) -> ast.expr:
@@ -162,7 +162,7 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
 
 def _change_dtypes(body: ReproBody) -> Iterator[Neighbour]:
     """All inputs of one dtype in another one."""
-    found = {read_dtype(creation) for creation in find_creation_calls(body.parse_inputs())} & {
+    found = {read_dtype(creation) for creation in find_creation_calls(body.parse_creations())} & {
         *FLOATS,
         *_WHOLE,
     }

@@ -20,7 +20,7 @@ _MOST_OF = {"torch.uint8": 255, "torch.int8": 127, "torch.int16": 32767}
 
 def count_random(body: ReproBody) -> int:
     """How many inputs are random, or a list of whole numbers."""
-    return sum(_is_random(node) for node in ast.walk(body.parse_inputs()))
+    return sum(_is_random(node) for node in ast.walk(body.parse_creations()))
 
 
 def build_plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
@@ -35,7 +35,7 @@ def build_plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     if not count:
         return
     filled = _SpecialEverywhere()
-    function = filled.visit(body.parse_inputs())
+    function = filled.visit(body.parse_creations())
     if filled.done:
         yield _without_idle_seed(body, function)
     yield from _with_plainer(body, range(count))
@@ -60,19 +60,18 @@ def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody
     )
     for creation in creations:
         changed = _CreationSubstitution(dict.fromkeys(chosen, creation))
-        function = changed.visit(body.parse_inputs())
+        function = changed.visit(body.parse_creations())
         if changed.done:
             yield _without_idle_seed(body, function)
 
 
 def _without_idle_seed(body: ReproBody, function: ast.FunctionDef) -> ReproBody:
-    """The program with these inputs, and without a seed that nothing needs any more."""
-    still_random = any(_draws(node) for node in ast.walk(function))
-    return body.with_inputs(
-        statement
-        for statement in function.body
-        if still_random or not is_seed(ast.unparse(statement))
-    )
+    """The program with these inputs, and without a seed that nothing needs any more; a script may
+    draw weights after its own.
+    """
+    if not body.convention.is_script and not any(_draws(node) for node in ast.walk(function)):
+        function.body = [each for each in function.body if not is_seed(ast.unparse(each))]
+    return body.with_creations(function)
 
 
 def _draws(node: ast.AST) -> bool:

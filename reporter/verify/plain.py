@@ -206,8 +206,9 @@ class PlainSearch:
         for index in reversed(range(count_random(body))):
             other = self._find_first(build_plainer_input(body, index), ask)
             body = body if other is None else self._shrink(other, assertion, ask)
+        is_shortened = assertion.kind in WRONG_VALUES and not body.convention.is_script
         # what hangs on values may have needed an operation for the random ones alone
-        while body != before and assertion.kind in WRONG_VALUES:
+        while body != before and is_shortened:
             shorter = self._find_first(_list_shorter(body), lambda each: ask(each[0]))
             if shorter is None:
                 break
@@ -238,7 +239,9 @@ class PlainSearch:
         bare = form | PlainForm.UNSEEDED
         draws_weights = body.convention.is_module or "nn." in body.definitions
         counts = assertion.kind in WRONG_VALUES and (draws_weights or PlainForm.RESEED in form)
-        if counts or count_random(body) or body.convention.is_script:
+        if counts or count_random(body):
+            return form
+        if body.convention.is_script and self._meets_draws(body, assertion):
             return form
         if self._write_text(body, assertion, bare) == self._write_text(body, assertion, form):
             return form

@@ -630,3 +630,32 @@ def test_wrong_values_of_another_dtype_are_compared_without_it() -> None:
     assert end(ONE, assertion, PlainForm.UNTYPED)[-1] == (
         "torch.testing.assert_close(torch.compile(fn)(x), fn(x), check_dtype=False)"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        (
+            "wrong_result",
+            [
+                "x = torch.ones(2)",
+                "fn = torch.func.grad(helper)",
+                "torch.testing.assert_close(torch.compile(fn)(x), fn(x))",
+            ],
+        ),
+        ("crash", ["x = torch.ones(2)", "torch.compile(torch.func.grad(helper1))(x)"]),
+    ],
+)
+def test_a_transform_that_a_script_compiles_gets_a_name_where_both_sides_write_it(
+    kind: str, lines: list[str]
+) -> None:
+    script = """
+def program(compile):
+    def helper1(value1):
+        return value1.sum()
+    value1 = torch.ones(2)
+    out = compile(torch.func.grad(helper1))(value1)
+    return (out, (value1,))
+"""
+    body = ReproBody(script, "program", ("return ()",), CallingConvention(is_script=True))
+    assert end(body, ReproAssertion(kind)) == lines

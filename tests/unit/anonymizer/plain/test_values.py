@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.graph.repro import FUNCTION_CALL, ReproBody
+from anonymizer.graph.repro import FUNCTION_CALL, CallingConvention, ReproBody
+from anonymizer.plain.creation_calls import replace_size
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 
 
@@ -139,3 +140,22 @@ def test_all_inputs_come_before_single_ones_and_a_seed_goes_with_the_last() -> N
     ]
     assert found[2][0] == "torch.manual_seed(0)" and len(found) == 7
     assert plainer("return (torch.ones(2),)") == []
+
+
+def test_the_tensors_of_a_script_are_made_plainer_where_it_makes_them() -> None:
+    script = """
+def program(compile):
+    torch.manual_seed(0)
+    model = nn.Linear(2, 2)
+    value1 = torch.randn(2)
+    out = compile(model)(value1)
+    return (out, (value1,))
+"""
+    convention = CallingConvention(is_script=True)
+    body = ReproBody(script, "program", ("return ()",), convention)
+    assert count_random(body) == 1
+    first = next(build_plainer_inputs(body))
+    assert "value1 = torch.ones(2)" in first.definitions
+    assert "torch.manual_seed(0)" in first.definitions  # its weights are random too
+    assert first.inputs == body.inputs and count_random(first) == 0
+    assert "torch.ones(1)" in replace_size(first, 2, 1).definitions
