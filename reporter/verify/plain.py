@@ -235,11 +235,12 @@ class PlainSearch:
         return body
 
     def _drop_seed(self, body: ReproBody, assertion: ReproAssertion, form: PlainForm) -> PlainForm:
-        """The form without a seed, where no random number counts."""
+        """The form without a seed before the inputs, where no random number there counts; a form
+        that reseeds sets one before each call as well.
+        """
         bare = form | PlainForm.UNSEEDED
         draws_weights = body.convention.is_module or "nn." in body.definitions
-        counts = assertion.kind in WRONG_VALUES and (draws_weights or PlainForm.RESEED in form)
-        if counts or count_random(body):
+        if assertion.kind in WRONG_VALUES and draws_weights or count_random(body):
             return form
         if body.convention.is_script and self._meets_draws(body, assertion):
             return form
