@@ -71,6 +71,8 @@ class RecorderSpec(_RecorderSpec, total=False):
     measured: str
     #: Memory that is handed out unwritten holds zeros.
     zeroed: bool
+    #: Everything is computed in float64 (`call.variations.precision.promote`).
+    exact: bool
     #: Number of the child process that is watched in the program's place, from 0.
     child: int
     #: Which derivative of that call is watched in its place.
@@ -115,8 +117,9 @@ class OperatorFacts(TypedDict):
     wrong: List[OperatorError]
     #: As far as the inputs' last bits move it; at most 8.
     ill: List[OperatorError]
-    #: Results within rounding.
+    #: Results within rounding, and results that are too large for their dtype.
     rounded: int
+    overflowed: int
     undefined_casts: List[UndefinedCast]
     uninitialized: List[str]
     #: Operators that take a tensor and draw random numbers.

@@ -27,6 +27,7 @@ from ..call.operators.derivatives import (
 )
 from ..call.operators.measurement import OperatorMeasurement
 from ..call.probe import ZeroMemoryMode
+from ..call.variations import precision
 from ..protocol.starting import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
 from .watched_callable import WatchedCallable
 
@@ -145,6 +146,8 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
         atexit.register(measurement.save)
     if spec.get("zeroed"):
         _enter(ZeroMemoryMode())
+    if spec.get("exact"):
+        _enter(precision.promote())
 
 
 def _enter(mode: Any) -> None:

@@ -29,13 +29,33 @@ def may_be_eager(recording: Recording) -> bool:
     """Whether the assertion of a script that compiles nothing failed, and it is short enough to be
     run again.
     """
+    return recording.counts.calls == 0 and is_own_assertion(recording)
+
+
+def is_own_assertion(recording: Recording) -> bool:
+    """Whether it is an assertion of the script itself that ended it, and it is short enough to be
+    run again.
+    """
     raised = recording.script.exception
     return (
         raised is not None
-        and recording.counts.calls == 0
+        and recording.script.child is None
         and not recording.script.stopped
         and raised["class"] in ("AssertionError", GRADCHECK_ERROR)
         and recording.script.seconds <= _LONGEST
+    )
+
+
+def may_be_rounding(recording: Recording) -> bool:
+    """Whether the script has rounded results, and nothing else was found that explains its
+    assertion: a result that is too large for its dtype is no rounding.
+    """
+    facts = recording.further_runs.operators
+    return (
+        facts is not None
+        and facts["rounded"] > 0
+        and not facts["overflowed"]
+        and explain_assertion(recording) is None
     )
 
 
@@ -92,11 +112,21 @@ def explain_assertion(recording: Recording) -> Diagnosis | None:
         )
     if facts["ill"]:
         return _diagnose(Kind.ILL_CONDITIONED, _describe_rounding(facts["ill"][0]))
-    if facts["rounded"] and _is_bitwise(recording):
+    # without the compiler, what a script holds bit by bit against eager mode is eager mode
+    is_eager = recording.further_runs.fails_uncompiled is None
+    if facts["rounded"] and is_eager and _is_bitwise(recording):
         return _diagnose(
             Kind.ROUNDING,
             f"The script compares bit by bit. {facts['rounded']} results are rounded, and none of"
             " them is farther from float64 than its dtype explains.",
+        )
+    if recording.further_runs.right_in_float64:
+        again = "The script fails in the same way without the compiler. "
+        return _diagnose(
+            Kind.ROUNDING,
+            (again if recording.further_runs.fails_uncompiled else "")
+            + f"{facts['rounded']} results are rounded, none of them farther from float64 than its"
+            " dtype explains, and with everything in float64 the script's own assertion passes.",
         )
     return None
 

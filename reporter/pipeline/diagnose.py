@@ -62,8 +62,9 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     diagnosis = judge(recording, limit, run.say, options.rungs, options.jobs)
     doubtful = _is_doubtful(diagnosis, recording)
     if doubtful:
-        diagnosis = blame(run.watch_script(), recording, diagnosis)
-        doubtful = diagnosis.kind in ROUNDED
+        recording, blamed = blame(run.watch_script(), recording, diagnosis)
+        diagnosis = blamed or judge(recording, limit, run.say, options.rungs, options.jobs)
+        doubtful = diagnosis.kind in ROUNDED and diagnosis.basis.finding is not None
     if options.as_request and is_reported:
         diagnosis = diagnosis.as_request()
     progress.begin_stage("capture" if is_reported else "details", diagnosis.summary)
@@ -88,4 +89,4 @@ def _is_doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
     graph may be wrong.
     """
     excused = not diagnosis.is_bug and diagnosis.kind in ROUNDED
-    return excused and did_script_fail(recording)
+    return excused and bool(recording.findings) and did_script_fail(recording)

@@ -5,8 +5,8 @@ why, it runs again, watched in another entry.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +20,12 @@ from reporter.diagnose.eager_faults import (
     find_failing_child,
     may_be_torch,
 )
-from reporter.diagnose.eager_values import may_be_eager
+from reporter.diagnose.eager_values import (
+    explain_assertion,
+    is_own_assertion,
+    may_be_eager,
+    may_be_rounding,
+)
 from reporter.diagnose.no_finding import (
     blame_capture,
     blame_program,
@@ -116,6 +121,8 @@ def record(script: WatchedScript) -> Recording:
         recording = again.measure_operators(recording)
     elif not recording.findings and may_fail_uncompiled(recording):
         recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
+        if recording.further_runs.fails_uncompiled:
+            recording = again.measure_uncompiled(recording)
     return recording
 
 
@@ -129,24 +136,33 @@ def _may_lack_torch(recording: Recording) -> bool:
     return raised["raised_in_torch"] or raised["class"] in ("ImportError", "ModuleNotFoundError")
 
 
-def blame(script: WatchedScript, recording: Recording, excused: Diagnosis) -> Diagnosis:
+def blame(
+    script: WatchedScript, recording: Recording, excused: Diagnosis
+) -> tuple[Recording, Diagnosis | None]:
     """The verdict on a script that says it fails, though its compiled calls differ from eager by
     rounding only (`excused`): rounding has to explain that failure.
 
-    It does not where the script ends in the same exception with the compiler switched off, nor
-    where the captured graphs are run by eager mode, which rounds alike.
+    It does not where the script ends in the same exception with the compiler switched off, unless
+    that is rounding, too; nor where the captured graphs are run by eager mode, which rounds alike.
+
+    Returns:
+        The recording that the verdict is about: the given one, or the one in which an operator is
+        watched that is wrong without the compiler. That one is still to be judged: None.
 
     Raises:
         UsageError: the entry point cannot be run again.
     """
     if not may_fail_uncompiled(recording):
-        return excused
+        return recording, excused
     again = _FurtherRuns(script)
     if again.fails_uncompiled(recording):
-        return blame_program(recording, excused)
+        found = again.measure_uncompiled(recording)
+        if found is not recording:
+            return found, None
+        return recording, explain_assertion(recording) or blame_program(recording, excused)
     if again.fails_unrounded(recording):
-        return blame_capture(recording, excused)
-    return excused
+        return recording, blame_capture(recording, excused)
+    return recording, excused
 
 
 def _build_account(recording: Recording) -> ProgramAccount:
@@ -221,9 +237,21 @@ class WatchedScript:
 
 @dataclass(frozen=True)
 class _FurtherRuns:
-    """More runs of a script that fails without any fault of a compiled call."""
+    """More runs of a script that fails without any fault of a compiled call; `variables` are those
+    of the environment that it gets beside its own.
+    """
 
     script: WatchedScript
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def measure_uncompiled(self, recording: Recording) -> Recording:
+        """As `measure_operators`, for a script that fails in the same way with the compiler switched
+        off; what does not end by an assertion of its own is not measured.
+        """
+        if not is_own_assertion(recording):
+            return recording
+        uncompiled = replace(self, variables={DISABLING_VARIABLE: "1"})
+        return uncompiled.measure_operators(recording)
 
     def watch_children(self, recording: Recording) -> Recording:
         """The run in which the child process is watched whose calls fail; the given one, with what
@@ -277,7 +305,7 @@ class _FurtherRuns:
         which that call is watched.
         """
         self.script.audience.progress.note(
-            "the script's own assertion fails, and no compiled call differs: once more, each"
+            "the script's own assertion fails, and by no compiled call: once more, each"
             " operator against float64, and derivatives against finite differences"
         )
         watch = OperatorWatch(self.script.folder, measured=True)
@@ -296,6 +324,10 @@ class _FurtherRuns:
             zeroed = self._run(OperatorWatch(self.script.folder, zeroed=True))
             recording.further_runs.right_with_zeros = zeroed.script.exit == 0
             zeroed.close()
+        if may_be_rounding(recording):
+            exact = self._run(OperatorWatch(self.script.folder, exact=True))
+            recording.further_runs.right_in_float64 = exact.script.exit == 0
+            exact.close()
         return recording
 
     def fails_uncompiled(self, recording: Recording) -> bool | None:
@@ -346,7 +378,8 @@ class _FurtherRuns:
         backend: str | None = None,
     ) -> Recording:
         """A run in which operators or a child process are watched, or another backend is used."""
-        return self.script.run_again(self._watch_otherwise(operators, child, backend))
+        watching = self._watch_otherwise(operators, child, backend)
+        return self.script.run_again(watching, **self.variables)
 
     def _watch_otherwise(
         self,

@@ -124,11 +124,13 @@ class FurtherRuns:
 
     `operators`: what was found by holding each operator against float64; `right_with_zeros`: that
     the script's assertion passes where memory that nothing writes to holds zeros;
-    `fails_uncompiled`: whether it fails in the same way with the compiler switched off.
+    `right_in_float64`: that it does where everything is computed in float64; `fails_uncompiled`:
+    whether it fails in the same way with the compiler switched off.
     """
 
     operators: OperatorFacts | None = None
     right_with_zeros: bool = False
+    right_in_float64: bool = False
     fails_uncompiled: bool | None = None
 
 

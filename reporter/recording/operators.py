@@ -31,7 +31,7 @@ class OperatorWatch:
 
     `number` is that of the call that is watched like a compiled one, or whose `derivative` is.
     `measured` holds each operator against float64, and derivatives against finite differences;
-    `zeroed` hands out memory that holds zeros.
+    `zeroed` hands out memory that holds zeros; `exact` computes in float64.
     """
 
     folder: Path
@@ -39,6 +39,7 @@ class OperatorWatch:
     derivative: DerivativeKind | None = None
     measured: bool = False
     zeroed: bool = False
+    exact: bool = False
 
     def tell(self, spec: RecorderSpec) -> None:
         """Puts into `spec` what the recorder has to know of it."""
@@ -51,6 +52,8 @@ class OperatorWatch:
             spec["measured"] = str(self._measured)
         if self.zeroed:
             spec["zeroed"] = True
+        if self.exact:
+            spec["exact"] = True
 
     @property
     def _counted(self) -> Path:

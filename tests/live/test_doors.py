@@ -31,11 +31,11 @@ DEFAULT = (
     "export/specialised_by_view",
     "derivatives/backward_hook_added_later",
     "derivatives/graph_used_twice",
+    "derivatives/finite_differences_float32",
 )
 #: Programs whose verdict is wrong; docs/limits.md says why.
 WRONG = frozenset(
     (
-        "derivatives/finite_differences_float32",
         "derivatives/tensor_hook_after_graph_break",
         "export/decomposition_adds_mutated_input",
         "ranks/static_graph_unused_output",
@@ -68,12 +68,16 @@ def a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
+def find_verdict(script: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    run(["diagnose", "--json", "--no-input", "--python", str(interpreter.WARM), str(script)])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["verdict"]
+    return found
+
+
 def check_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = truth(DOORS / name)["expected"][RELEASE]
-    script = shutil.copy(DOORS / name / "script.py", tmp_path / "script.py")
-    run(["diagnose", "--json", "--no-input", "--python", str(interpreter.WARM), str(script)])
-    shown = capsys.readouterr()
-    found = json.loads(shown.out)["verdict"]
+    script = Path(shutil.copy(DOORS / name / "script.py", tmp_path / "script.py"))
+    found = find_verdict(script, capsys)
     assert found["kind"] in expected["kinds"], found["summary"]
     assert found["is_bug"] == expected["is_bug"]
     if expected["is_bug"]:
@@ -85,6 +89,16 @@ def test_the_verdict_is_what_is_known_of_the_program(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check_verdict(name, tmp_path, capsys)
+
+
+def test_a_wrong_operator_is_found_beside_a_compiled_call_that_is_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "script.py"
+    compiles = "import torch\ntorch.compile(torch.sin, backend='aot_eager')(torch.ones(3))\n"
+    script.write_text(compiles + (DOORS / DEFAULT[2] / "script.py").read_text())
+    found = find_verdict(script, capsys)
+    assert (found["kind"], found["layer"]) == ("wrong_result", "eager")
 
 
 @pytest.mark.matrix

@@ -56,7 +56,7 @@ class OperatorMeasurement(EagerFactsMode):
         self.number = number
         self.started = time.monotonic()
         self.found: Dict[str, List[OperatorError]] = {"wrong": [], "ill": []}
-        self.rounded = 0
+        self.rounded = self.overflowed = 0
         #: Told of each torch function that the program calls.
         self.derivatives = DerivativeMeasurement()
 
@@ -95,6 +95,7 @@ class OperatorMeasurement(EagerFactsMode):
         errors = [_measure_error(*pair, wide.is_function) for pair in zip(own, wide.results)]
         beyond = any(error.beyond for error in errors)
         self.rounded += sum(error.error > 0 and not error.beyond for error in errors)
+        self.overflowed += sum(_overflows(*pair) for pair in zip(own, wide.results))
         if not beyond:
             return
         moved = [pair for pair in zip(errors, wide.move()) if pair[0].beyond]
@@ -120,6 +121,7 @@ class OperatorMeasurement(EagerFactsMode):
             "wrong": self.found["wrong"],
             "ill": self.found["ill"],
             "rounded": self.rounded,
+            "overflowed": self.overflowed,
             "undefined_casts": self.undefined_casts[:20],
             "uninitialized": sorted(set(self.uninitialized)),
             "random": draws,
@@ -210,6 +212,11 @@ def _measure_error(own: torch.Tensor, wide: torch.Tensor, is_function: bool) -> 
     # below the smallest normal number a dtype loses its digits, and then its values
     beyond = error > max(torch.finfo(own.dtype).eps ** 0.5 * largest, torch.finfo(own.dtype).tiny)
     return _Error(error, largest, beyond)
+
+
+def _overflows(own: torch.Tensor, wide: torch.Tensor) -> bool:
+    """Whether a result is infinite, or none, where that in float64 is a number."""
+    return own.shape == wide.shape and bool((wide.isfinite() & ~own.detach().isfinite()).any())
 
 
 def _find_largest(values: torch.Tensor, where: torch.Tensor) -> float:

@@ -67,6 +67,12 @@ def test_what_an_operator_may_do_is_not_wrong(name: str, tmp_path: Path) -> None
     assert facts["wrong"] == [] and facts["ill"] == []
 
 
+def test_a_result_that_is_too_large_for_its_dtype_is_counted(tmp_path: Path) -> None:
+    assert checked(RIGHT["above the largest number"], tmp_path).collect_facts()["overflowed"] == 1
+    for name in ("a product", "not a number"):
+        assert checked(RIGHT[name], tmp_path).collect_facts()["overflowed"] == 0
+
+
 def test_a_wrong_operator_is_told_with_its_error_and_the_call_that_it_belongs_to(
     tmp_path: Path,
 ) -> None:

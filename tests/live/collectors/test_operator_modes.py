@@ -36,6 +36,17 @@ def test_modes_that_are_never_left_stay_alive(
     assert len(entered) == 2 and all(mode() is not None for mode in entered)
 
 
+def test_a_program_that_is_to_compute_in_float64_does_so_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered: list[Any] = []
+    monkeypatch.setattr(operators, "_enter", entered.append)
+    operators.watch_operators(None, {"operators": str(tmp_path / "calls"), "exact": True})
+    with entered[-1]:
+        assert torch.tensor([0.5]).dtype == torch.ones(2).half().dtype == torch.float64
+    assert torch.tensor([0.5]).dtype == torch.float32
+
+
 def test_a_backward_pass_that_raises_names_the_call_that_it_differentiates(tmp_path: Path) -> None:
     w = torch.tensor([0.5, 2.0], requires_grad=True)
     mode = operators.OperatorMode(None, str(tmp_path / "operators"), None)

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from reporter.diagnose.diagnosis import Diagnosis
-from reporter.diagnose.eager_values import explain_assertion, may_be_eager
+from reporter.diagnose.eager_values import (
+    explain_assertion,
+    is_own_assertion,
+    may_be_eager,
+    may_be_rounding,
+)
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict
@@ -18,6 +23,7 @@ NOTHING: dict[str, Any] = {
     "wrong": [],
     "ill": [],
     "rounded": 0,
+    "overflowed": 0,
     "undefined_casts": [],
     "uninitialized": [],
     "random": [],
@@ -96,6 +102,45 @@ def test_memory_that_nothing_wrote_to_explains_an_assertion_that_passes_with_zer
 def test_rounding_explains_a_comparison_bit_by_bit_only(line: str, kind: str | None) -> None:
     found = explained({"rounded": 3}, line)
     assert (found.kind if found else None) == kind
+
+
+def test_without_the_compiler_a_comparison_bit_by_bit_says_nothing_of_rounding() -> None:
+    run = failed_assertion({"rounded": 3}, "assert torch.equal(compiled(x), f(x))")
+    run.further_runs.fails_uncompiled = True
+    assert explain_assertion(run) is None
+
+
+def test_an_assertion_that_passes_in_float64_is_one_about_rounding() -> None:
+    run = failed_assertion({"rounded": 3}, "torch.testing.assert_close(a, b)")
+    assert may_be_rounding(run)
+    run.further_runs.right_in_float64 = True
+    found = explain_assertion(run)
+    assert found is not None and (found.kind, found.is_bug) == ("rounding", False)
+    assert found.summary.startswith("3 results are rounded")
+    run.further_runs.fails_uncompiled = True
+    found = explain_assertion(run)
+    assert found is not None and "in the same way without the compiler. 3 results" in found.summary
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"rounded": 0},
+        {"rounded": 3, "overflowed": 1},  # float64 holds what a narrow dtype cannot
+        {"rounded": 3, "ill": [ILL]},
+        {"rounded": 3, "random": ["bernoulli_"]},
+    ],
+)
+def test_what_is_no_rounding_or_is_explained_is_not_tried_in_float64(facts: dict[str, Any]) -> None:
+    assert not may_be_rounding(failed_assertion(facts))
+    assert not may_be_rounding(failed_assertion())
+
+
+def test_an_assertion_of_a_process_that_the_script_starts_is_not_its_own() -> None:
+    assert is_own_assertion(failed_assertion(calls=3))
+    run = failed_assertion(calls=3)
+    run.script.child = 0
+    assert not is_own_assertion(run)
 
 
 def test_an_assertion_that_nothing_was_measured_for_is_not_explained() -> None:

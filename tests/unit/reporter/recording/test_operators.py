@@ -59,3 +59,4 @@ def test_a_recorder_is_told_what_is_looked_at_and_nothing_else(tmp_path: Path) -
     assert told(OperatorWatch(tmp_path, number=0))["operator"] == 0
     assert "measured" in told(OperatorWatch(tmp_path, measured=True))
     assert told(OperatorWatch(tmp_path, zeroed=True))["zeroed"] is True
+    assert told(OperatorWatch(tmp_path, exact=True))["exact"] is True
