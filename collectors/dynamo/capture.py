@@ -98,14 +98,12 @@ def _capture_operator(call: rungs.RecordedCall, request: CaptureRequest) -> Capt
     given = context.name_reachable(None, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     owned = {id(tensor): label for label, tensor in given.items()}
-    function = call.function
+    function, kept = call.function, None
     graph: GraphJson
     if isinstance(function, Derivative):  # what is differentiated; its assertion is the candidate's
-        if function.reads_triangle:  # a smaller program would differentiate what is not read
-            graph = {"unsupported": "one triangle of a factor is differentiated"}
-            return {"outcome": CallOutcome.OK, "graphs": [graph], "error": None}
+        kept = function.find_triangle(call.args, call.kwargs)
         function = function.function
-    module, tensors = build_operator_graph(function, call.args, call.kwargs)
+    module, tensors = build_operator_graph(function, call.args, call.kwargs, kept)
     try:
         graph = Translator(
             module, tuple(tensors), owned, collect_public_names(), None, allowed

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from anonymizer.graph.conventions import is_differentiable
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
+from anonymizer.graph.repro import DERIVATIVES
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
@@ -79,7 +81,7 @@ class Questions:
 
     def _write(self, candidate: Candidate | None) -> str | None:
         """The text of a candidate, or None if it cannot be written down."""
-        if candidate is None:
+        if candidate is None or not _is_meaningful(candidate):
             return None
         try:
             return candidate.render()
@@ -206,6 +208,14 @@ class Questions:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
         answer = self.find_answer(candidate)
         return answer is not None and answer.outcome == CandidateOutcome.PASSES
+
+
+def _is_meaningful(candidate: Candidate) -> bool:
+    """Whether what is asked says something about torch: finite differences of a function do where it
+    has a derivative.
+    """
+    content, asked = candidate.content, candidate.assertion.backward
+    return asked not in DERIVATIVES or not isinstance(content, Graph) or is_differentiable(content)
 
 
 def _apply(change: Change, candidate: Candidate) -> Candidate | None:

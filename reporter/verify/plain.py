@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from anonymizer.edits.reduce import drop_one_operation
-from anonymizer.graph.repro import ReproAssertion, ReproBody
+from anonymizer.graph.conventions import reads_triangle
+from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.creation_calls import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.dynamic_shapes import write_out
@@ -206,9 +207,13 @@ class PlainSearch:
         for index in reversed(range(count_random(body))):
             other = self._find_first(build_plainer_input(body, index), ask)
             body = body if other is None else self._shrink(other, assertion, ask)
-        is_shortened = assertion.kind in WRONG_VALUES and not body.convention.is_script
+        may_shorten = (
+            assertion.kind in WRONG_VALUES
+            and not body.convention.is_script
+            and (assertion.backward not in DERIVATIVES or not reads_triangle(body.definitions))
+        )
         # what hangs on values may have needed an operation for the random ones alone
-        while body != before and is_shortened:
+        while may_shorten and body != before:
             shorter = self._find_first(_list_shorter(body), lambda each: ask(each[0]))
             if shorter is None:
                 break

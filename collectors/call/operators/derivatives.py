@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import time
 import types
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Set, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, cast
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
@@ -95,19 +95,24 @@ class Derivative:
         more: Dict[str, Any] = _FORWARD if self.kind == "forward" else {}
         return bool(torch.autograd.gradcheck(call, tensors, fast_mode=fast, **more))
 
-    @property
-    def reads_triangle(self) -> bool:
-        """Whether the function reads one triangle of a factor."""
-        return getattr(self.function, "__name__", "") in _TRIANGLES
+    def find_triangle(self, args: Any, kwargs: Dict[str, Any]) -> Optional[Tuple[int, str]]:
+        """Of a function that reads one triangle of a factor: the factor's place, and the method of
+        tensors that keeps what is read, with zeros beside it.
+        """
+        found = _TRIANGLES.get(getattr(self.function, "__name__", ""))
+        if found is None:
+            return None
+        factor, flag = found
+        upper = kwargs.get("upper", args[flag] if len(args) > flag else False)
+        return factor, "triu" if upper else "tril"
 
     def _keep_triangle(self, args: Any, kwargs: Dict[str, Any]) -> Any:
-        """The arguments with the triangle of the factor that is read, and zeros beside it."""
-        if not self.reads_triangle:
+        """The arguments with the triangle of the factor that is read."""
+        found = self.find_triangle(args, kwargs)
+        if found is None:
             return args
-        factor, flag = _TRIANGLES[self.function.__name__]
-        upper = kwargs.get("upper", args[flag] if len(args) > flag else False)
-        kept = args[factor].triu() if upper else args[factor].tril()
-        return (*args[:factor], kept, *args[factor + 1 :])
+        factor, keep = found
+        return (*args[:factor], getattr(args[factor], keep)(), *args[factor + 1 :])
 
 
 class _Call(NamedTuple):

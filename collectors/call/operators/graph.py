@@ -6,7 +6,7 @@ Nothing is run for it: the call ends in an error or takes the process with it.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 import torch.fx
@@ -14,7 +14,9 @@ import torch.fx
 from ...machine.public_names import collect_public_functions
 
 
-def build_operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, List[torch.Tensor]]:
+def build_operator_graph(
+    function: Any, args: Any, kwargs: Any, kept: Optional[Tuple[int, str]] = None
+) -> Tuple[Any, List[torch.Tensor]]:
     """The call as a graph module with the tensors as its inputs, and these tensors.
 
     A method of tensors is a node `call_method`; a function has the public name's object as its
@@ -23,6 +25,7 @@ def build_operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, Li
     Args:
         function: one of torch's, or an operator.
         args: tensors may be inside of lists, tuples and dicts, here and in `kwargs`.
+        kept: the place of a tensor in `args`, and the method that it goes through first.
 
     Returns:
         A `torch.fx.GraphModule` whose placeholders have the tensors as `example_value`, and the
@@ -40,7 +43,11 @@ def build_operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, Li
             tensors.append(value)
         return nodes[id(value)]
 
-    placed, named = _map(args, place), _map(kwargs, place)
+    placed, named = list(_map(args, place)), _map(kwargs, place)
+    if kept is not None:
+        at, method = kept
+        placed[at] = graph.call_method(method, (placed[at],))
+        placed[at].meta["example_value"] = getattr(args[at], method)()
     name = str(getattr(function, "__name__", ""))
     target = collect_public_functions().get(_build_key(function))
     if target is None and getattr(torch.Tensor, name, None) is function:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.call.operators.derivatives import Derivative, isolate
+from collectors.call import context, rungs
+from collectors.call.operators.derivatives import Derivative, isolate, widen
+from collectors.dynamo import capture
 from collectors.record import operators
 from reporter.recording.operators import FailingCall, OperatorWatch
 
@@ -74,3 +76,18 @@ def test_a_derivative_alone_fails_as_it_does_in_the_program() -> None:
         Derivative(torch.Tensor.__rpow__, "backward")(*given, **named)
     assert given[0].is_leaf and given[0].dtype == torch.float32 and w.grad is None
     assert Derivative(torch.Tensor.sin, "backward")(given[0])
+
+
+@pytest.mark.parametrize(("named", "cut"), [({}, "tril"), ({"upper": True}, "triu")])
+def test_the_graph_of_a_derivative_has_what_makes_the_triangle_that_is_read(
+    named: dict[str, Any], cut: str
+) -> None:
+    given, named = widen((torch.eye(3),), named)
+    conditions = rungs.CallConditions({"compiler": "eager"}, context.capture())
+    function = Derivative(torch.cholesky_inverse, "forward")
+    call = rungs.RecordedCall(function, None, given, named, conditions)
+    (graph,) = capture.capture(call, {"id": 0, "op": "capture", "allow": []})["graphs"]
+    first, second = graph["nodes"]
+    assert (first["target"], first["meta"]["shape"]) == (cut, [3, 3])
+    assert second["target"] == "torch.cholesky_inverse"
+    assert second["args"] == [{"ref": first["name"]}] and second["kwargs"] == named

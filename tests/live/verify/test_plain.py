@@ -183,3 +183,14 @@ def test_an_error_that_is_lost_is_asked_for(pool: WorkerPool) -> None:
     assertion = ReproAssertion("accepts_invalid", BACKEND, prelude=lenient)
     made = candidate(refused, "torch.ones(2)", assertion)
     assert find(pool, made, Signature(Kind.ACCEPTS_INVALID)) is None  # Dynamo refuses it too
+
+
+def test_a_derivative_keeps_what_makes_the_triangle_that_is_read(pool: WorkerPool) -> None:
+    """The factors of this tangent are in the wrong order in torch 2.13."""
+    assertion = ReproAssertion("wrong_gradient", backward="forward", compiler="eager")
+    definitions = "def repro(x):\n    return torch.cholesky_inverse(x.tril())"
+    inputs = "torch.randn(3, 3, dtype=torch.float64).requires_grad_()"
+    made = candidate(definitions, inputs, assertion)
+    parts = made.build_parts()
+    found = PlainSearch(pool, make_matcher(Signature(Kind.WRONG_GRADIENT))).find(parts, made.draws)
+    assert found is not None and "return torch.cholesky_inverse(x.tril())" in found.text

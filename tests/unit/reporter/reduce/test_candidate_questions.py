@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.expressions import NotPublicError
+from anonymizer.graph.ir import Graph, Ref
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from reporter.core.candidate import Candidate
 from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.scheduler import Scheduler
-from tests.support.graphs import TextPool, failing
+from tests.support.graphs import TextPool, call, failing, tensor
 
 
 class Unwritten:
@@ -38,3 +39,18 @@ def test_a_writer_that_fails_is_told_by_its_exception_alone(
     candidates = [Candidate(Unwritten(error), ReproAssertion("crash"))] * 2
     assert ask.find_first(candidates) is None and not ask.holds(candidates[0])
     assert list(ask.unwritten) == said and not pool.asked
+
+
+@pytest.mark.parametrize(
+    ("backward", "operator", "asked"),
+    [("forward", "cholesky_inverse", 0), ("sum", "cholesky_inverse", 1), ("forward", "sin", 1)],
+)
+def test_a_derivative_that_is_none_is_not_asked_about(
+    backward: str, operator: str, asked: int
+) -> None:
+    pool = TextPool(failing(lambda _: True))
+    ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
+    graph = Graph((tensor("x"),), (call("y", f"torch.{operator}", Ref("x")),), (Ref("y"),))
+    made = Candidate(graph, ReproAssertion("wrong_gradient", backward=backward, compiler="eager"))
+    assert (ask.find_first([made]) is not None) == bool(asked)
+    assert len(pool.asked) == asked
