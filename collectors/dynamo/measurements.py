@@ -19,7 +19,11 @@ import torch
 
 from ..call import rungs
 from ..call.tolerance import ASSERT_CLOSE, widen_values
-from ..machine.compile_options import compile_unwatched, select_for_graphs
+from ..machine.compile_options import (
+    compile_unwatched,
+    is_own_call_of_torch,
+    select_for_graphs,
+)
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
 from ..protocol.candidates import (
@@ -110,6 +114,8 @@ class _Repro:
         genuine = torch.compile
 
         def note_options(model: Any = None, **options: Any) -> Any:
+            if is_own_call_of_torch():
+                return genuine(model, **options)
             self.options = {**options, "model": model}
             return genuine(model, **options)
 
@@ -144,11 +150,15 @@ class _Repro:
         def run(*args: Any, **kwargs: Any) -> Any:
             asked = []
 
+            genuine = torch.compile
+
             def note_model(model: Any = None, **options: Any) -> Any:
+                if is_own_call_of_torch():
+                    return genuine(model, **options)
                 asked.append(model)
                 return model
 
-            genuine, torch.compile = torch.compile, note_model
+            torch.compile = note_model
             try:
                 return self.run(*args, **kwargs)
             finally:
@@ -176,6 +186,8 @@ class _Repro:
         genuine = torch.compile
 
         def compile_instead(model: Any = None, **options: Any) -> Any:
+            if is_own_call_of_torch():
+                return genuine(model, **options)
             return make(model, options)
 
         compile_instead.__wrapped__ = genuine  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ from typing import Any, Callable, Optional, cast
 from ..call import bisection, failure
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
-from ..machine.compile_options import replace_backend
+from ..machine.compile_options import is_own_call_of_torch, replace_backend
 from ..machine.processes import write_json
 from ..machine.torch_settings import NoSuchSettingError, set_settings
 from ..protocol.candidates import (
@@ -346,10 +346,12 @@ def _apply(overrides: Overrides) -> Any:
 
 def override_compile(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
     """`torch.compile` with `arguments` in place of what the text gives it, and nothing that
-    contradicts them.
+    contradicts them. What torch compiles by itself, also in eager mode, stays as it is.
     """
 
     def compile(model: Any = None, **given: Any) -> Any:
+        if is_own_call_of_torch():
+            return original(model, **given)
         if arguments.get("mode") is not None:  # torch takes either
             given.pop("options", None)
         given.update(arguments)

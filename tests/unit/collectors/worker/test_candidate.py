@@ -30,6 +30,32 @@ def test_overrides_replace_arguments(arguments: dict[str, Any], expected: dict[s
     assert replaced(None, mode="m", options={"a": 1}, dynamic=True) == expected
 
 
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("torch._higher_order_ops.utils", {"backend": "eager", "fullgraph": True}),
+        ("torch.nn.attention.flex_attention", {"backend": "eager", "fullgraph": True}),
+        ("torch.nn.modules.module", {"backend": "aot_eager", "fullgraph": True}),
+        ("__main__", {"backend": "aot_eager", "fullgraph": True}),
+    ],
+)
+def test_what_torch_compiles_in_eager_mode_stays_as_it_is(
+    module: str, expected: dict[str, Any]
+) -> None:
+    """`torch.while_loop` compiles its body where nobody asked for it: under another backend the
+    eager run of a repro failed like the compiled one, so that nothing could be told."""
+
+    def compile(model: object, **given: Any) -> dict[str, Any]:
+        return given
+
+    names = {
+        "__name__": module,
+        "compile": candidate.override_compile(compile, {"backend": "aot_eager"}),
+    }
+    exec("result = compile(None, backend='eager', fullgraph=True)", names)
+    assert names["result"] == expected
+
+
 def test_a_signal_has_its_name_or_its_number() -> None:
     assert name_signal(11) == "SIGSEGV"
     assert name_signal(200) == "200"
