@@ -26,10 +26,12 @@ _COMPILING = (
 )
 
 
-#: What calls compiled code, and generated code itself (`collectors.call.failure`).
+#: Code that Inductor has generated (`collectors.call.failure`).
+_GENERATED = "torch/_inductor/generated"
+#: What calls compiled code, and generated code itself.
 _RUNNING = (
     "torch/_inductor/output_code",
-    "torch/_inductor/generated",
+    _GENERATED,
     "torch/_functorch/_aot_autograd/runtime_wrappers",
 )
 #: What catches the exceptions of a backend, so that frames further out are not among theirs; what
@@ -79,10 +81,18 @@ class TorchFrames:
 
 
 def find_raising_layer(failure: Failure) -> Layer | None:
-    """The layer whose code raised: that of the innermost frame of one; None where there is none."""
-    for frame in reversed(failure.get("frames", ())):
+    """The layer whose code raised: that of the innermost frame of one; None where there is none.
+
+    What generated code calls is Inductor's choice, strides of its arguments included. Around each
+    such operator stands a mode of AOTAutograd (`_AnalyzeCustomOpInputOutputMode` in
+    `torch/_functorch/_aot_autograd/runtime_wrappers.py`, 2.13), which has no part in it.
+    """
+    files = [str(frame["file"]) for frame in failure.get("frames", ())]
+    if is_raised_while_running(failure) and any(file.startswith(_GENERATED) for file in files):
+        return Layer.INDUCTOR
+    for file in reversed(files):
         for folder, layer in _LAYERS.items():
-            if str(frame["file"]).startswith(folder):
+            if file.startswith(folder):
                 return layer
     return None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.diagnose.stacks import is_raised_while_running
+from reporter.core.kinds import Layer
+from reporter.diagnose.stacks import find_raising_layer, is_raised_while_running
 
 CALLED = "torch/_dynamo/eval_frame.py"
 WRAPPER = "torch/_functorch/_aot_autograd/runtime_wrappers.py"
@@ -32,6 +33,29 @@ def test_an_exception_of_a_kernel_is_told_from_that_of_a_compiler(
 ) -> None:
     frames = [{"file": file, "function": "call", "torch": True} for file in files]
     assert is_raised_while_running({"frames": frames}) is running
+
+
+@pytest.mark.parametrize(
+    ("files", "layer"),
+    [
+        ([CALLED, WRAPPER, RUNS, "torch/_inductor/generated", "torch/_ops.py"], Layer.INDUCTOR),
+        # AOTAutograd watches the operators that generated code calls
+        ([CALLED, RUNS, "torch/_inductor/generated", WRAPPER, "torch/_ops.py"], Layer.INDUCTOR),
+        ([CALLED, RUNS, WRAPPER], Layer.AOT_AUTOGRAD),
+        # a backward pass that is compiled below generated code
+        (
+            ["torch/_inductor/generated", "torch/_inductor/async_compile.py", WRAPPER],
+            Layer.AOT_AUTOGRAD,
+        ),
+        ([CALLED], Layer.DYNAMO),
+        (["script.py"], None),
+    ],
+)
+def test_an_operator_in_generated_code_raises_in_inductor(
+    files: list[str], layer: Layer | None
+) -> None:
+    frames = [{"file": file, "function": "call", "torch": True} for file in files]
+    assert find_raising_layer({"frames": frames}) is layer
 
 
 def test_nothing_is_known_without_a_failure() -> None:
