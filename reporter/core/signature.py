@@ -37,6 +37,14 @@ _NORMAL: tuple[tuple[str, str], ...] = (
     (r"\s+", " "),
 )
 
+#: `RuntimeError when making fake tensor call`, and in its explanation, behind the call and its
+#: tensors, which take lines of their own under a transform, what raised it.
+_FAKE_CALL = re.compile(
+    r"^(?P<heading>\w+ when making fake tensor call)\n\s+Explanation: [\s\S]*?: got \w+\("
+    r"(?P<quote>['\"])(?P<said>.*)(?P=quote)\)$",
+    re.MULTILINE,
+)
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -132,11 +140,21 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Failure) -> Signature:
     )
 
 
+def read_fake_call(failure: Failure) -> str:
+    """The key line of Dynamo's fake call of an operator, with what that one says: the heading is
+    the same for all (`torch/_dynamo/utils.py`, `_get_fake_value_impl`, 2.13). Empty for others.
+    """
+    found = _FAKE_CALL.search(str(failure.get("message", "")))
+    if found is None or failure.get("first_line") != found["heading"]:
+        return ""
+    return f"{found['heading']}: {found['said']}"
+
+
 def _read_key_line(failure: Failure) -> str:
     """The key line; of violated constraints without their names, and whether torch knows a way
     out, since that one is the user's to take.
     """
-    line = str(failure.get("first_line", ""))
+    line = read_fake_call(failure) or str(failure.get("first_line", ""))
     if not line.startswith("Constraints violated"):
         return line
     has_fix = "Suggested fixes:" in str(failure.get("message", ""))

@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 
 from collectors.protocol.failure import Failure
+from reporter.core.signature import read_fake_call
 from templates.text import tidy_log
 
 #: What torch tells a user to set, at the end of a line that names a problem.
 _ADVICE = re.compile(r"\s*(?:For more information, run with|Set) TORCH\w*=.*$")
 #: `Constraints violated (d0)!`, and the first of the points below it.
 _POINT = re.compile(r"^(?P<heading>\S.*[:!.])\n\s+- (?P<first>.+)$", re.MULTILINE)
-#: `RuntimeError when making fake tensor call`, and in its explanation what raised it.
-_FAKE_CALL = re.compile(
-    r"^(?P<heading>\w+ when making fake tensor call)\n\s+Explanation: .*: got \w+\("
-    r"(?P<quote>['\"])(?P<said>.*)(?P=quote)\)$",
-    re.MULTILINE,
-)
-#: The same before 2.8: the call with its fake tensors, and below it what raised it.
+#: What Dynamo said of a fake call before 2.8: the call with its fake tensors, and below it what
+#: raised it.
 _FAILED_RUNNING = re.compile(
     r"^(?P<heading>Failed running call_.*:)\n(?P<said>\S.*)$", re.MULTILINE
 )
@@ -36,9 +32,7 @@ def shorten_message(failure: Failure | None) -> str:
     point = _POINT.match(str(failure.get("message", "")))
     if point and line and line == _ADVICE.sub("", point["heading"]):
         line = f"{line} {point['first']}"
-    fake_call = _FAKE_CALL.search(str(failure.get("message", "")))
-    if fake_call and line == fake_call["heading"]:
-        line = f"{line}: {fake_call['said']}"
+    line = read_fake_call(failure) or line
     failed_call = _FAILED_RUNNING.match(str(failure.get("message", "")))
     if failed_call and line == failed_call["heading"]:
         line = failed_call["said"]

@@ -37,6 +37,28 @@ def crash(
     return sign_crash(Kind.CRASH, Layer.INDUCTOR, failure)
 
 
+def fake_call(said: str) -> Signature:
+    """What Dynamo raises for an operator that its fake call does not take."""
+    heading = "RuntimeError when making fake tensor call"
+    explanation = f"Dynamo failed to run FX node with fake tensors: call_method f(): got {said}"
+    failure = {
+        "exception": "TorchRuntimeError",
+        "first_line": heading,
+        "message": f"{heading}\n  Explanation: {explanation}\n  Hint: Look at it.\n",
+        "frames": [{"file": "torch/_dynamo/exc.py", "function": "unimplemented", "torch": True}],
+    }
+    return sign_crash(Kind.CRASH, Layer.DYNAMO, failure)
+
+
+def test_fake_calls_that_fail_for_different_reasons_are_not_the_same_crash() -> None:
+    wanted = fake_call("RuntimeError('f() expects at most 3 dimensions of size 2')")
+    assert is_same_crash(
+        wanted, fake_call("RuntimeError('f() expects at most 3 dimensions of size 4')")
+    )
+    other = "ValueError('unsupported group of convolution: channels are not divisible by groups')"
+    assert not is_same_crash(wanted, fake_call(other))
+
+
 SAME = [
     (
         "error: 'tmp2' was not declared in this scope",

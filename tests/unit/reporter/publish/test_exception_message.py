@@ -19,6 +19,8 @@ _FAKE_CALL = (
     " tensors: call_function mul(*(a, b), **{}): got RuntimeError('Attempting to broadcast a"
     " dimension of length 2 at -2!')\n  Hint: Your code may result in an error."
 )
+#: Under a transform of torch.func each of its levels has a line.
+_FAKE_CALL_OF_LEVELS = _FAKE_CALL.replace("(*(a, b)", "(*([BatchedTensor(lvl=1, value=\n   a\n)], b)")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,11 @@ _FAKE_CALL = (
         ),
         (
             _FAKE_CALL,
+            "RuntimeError when making fake tensor call: Attempting to broadcast a dimension of"
+            " length 2 at -2!",
+        ),
+        (
+            _FAKE_CALL_OF_LEVELS,
             "RuntimeError when making fake tensor call: Attempting to broadcast a dimension of"
             " length 2 at -2!",
         ),
