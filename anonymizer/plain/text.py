@@ -37,6 +37,9 @@ from collectors.protocol.repro_words import Property
 _WIDTH = 76
 #: Operators that reduce a whole tensor to one number, if they are given nothing beside it.
 _TO_NUMBER = frozenset("sum mean prod norm max min amax amin std var".split())
+#: Layouts with gaps or overlaps, which `clone` does not keep and `copy.deepcopy` does
+#: (`clone` in `aten/src/ATen/native/TensorFactories.cpp`, 2.13).
+_LOOSE = re.compile(r"\.as_strided\(|\.expand\(|torch\.empty_strided\(")
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
 _COMPARED = {
     **dict.fromkeys((Property.DTYPE, Property.SHAPE, Property.DEVICE), ""),
@@ -208,20 +211,24 @@ class _Writer:
         if not self.names:
             return f"{model}()"
         if len(self.names) == 1 and not self.script.leaves:
-            return f"{model}({given}.clone())"
+            kept = not _LOOSE.search(self._find_expression(given))
+            return f"{model}({given}.clone())" if kept else f"{model}(copy.deepcopy({given}))"
         if self._are_apart() and not self.script.called.is_module:
             return f"{model}({', '.join(f'{name}.clone()' for name in self.names)})"
         listed = f"({given},)" if len(self.names) == 1 else f"({given})"
         return f"{model}(*copy.deepcopy({listed}))"
 
     def _are_apart(self) -> bool:
-        """Whether each input is a tensor of its own, and no leaf of a graph of gradients."""
+        """Whether each input is a tensor of its own, no leaf of a graph of gradients, and of a
+        layout that a clone keeps.
+        """
         made = dict(self.script.arguments)
         functions = (*CREATION_FUNCTIONS, "torch.tensor")
         is_tensor = all(text.split("(")[0] in functions for text in made.values())
         return (
             is_tensor
             and not self.script.leaves
+            and not any(_LOOSE.search(text) for text in made.values())
             and not any(re.search(rf"\b{name}\b", text) for name in made for text in made.values())
         )
 
@@ -288,8 +295,11 @@ class _Writer:
         """The inputs after the call, those of both sides."""
         callee, names = self.script.called.expression, self.names
         if len(names) == 1:
+            copied = f"{names[0]}.clone()"
+            if _LOOSE.search(self._find_expression(names[0])):
+                copied = f"copy.deepcopy({names[0]})"
             return [
-                f"expected, actual = {names[0]}.clone(), {names[0]}.clone()",
+                f"expected, actual = {copied}, {copied}",
                 f"{callee}(expected)",
                 f"{compiled}(actual)",
                 self._write_close("actual", "expected"),

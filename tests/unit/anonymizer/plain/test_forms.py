@@ -493,6 +493,26 @@ def test_inputs_are_copied_together_only_where_they_share_memory(
     assert line in end(body, ReproAssertion("wrong_result"), form)
 
 
+@pytest.mark.parametrize(
+    ("made", "copied"),
+    [
+        ("torch.rand(11).as_strided((6,), (2,))", "copy.deepcopy(x)"),
+        ("torch.rand(3, 1).expand(3, 2)", "copy.deepcopy(x)"),
+        ("torch.rand(3, 2).t()", "x.clone()"),
+    ],
+)
+def test_an_input_is_copied_with_its_strides(made: str, copied: str) -> None:
+    """A clone of a tensor with gaps has none, so that no plain form showed what hangs on them."""
+    body = replace(ONE, inputs=(f"return ({made},)",))
+    assertion = ReproAssertion("wrong_result", compare_inputs=True)
+    assert f"expected = fn({copied})" in end(body, assertion, PlainForm.APART)
+    mutated = end(body, assertion, PlainForm.MUTATED)
+    assert f"expected, actual = {copied}, {copied}" in mutated
+    both = replace(TWO, inputs=(f"return ({made}, torch.zeros(2))",))
+    listed = "(x.clone(), y.clone())" if "clone" in copied else "copy.deepcopy((x, y))"
+    assert f"expected, actual = {listed}, (x, y)" in end(both, assertion, PlainForm.MUTATED)
+
+
 @pytest.mark.parametrize("kind", ["wrong_result", "wrong_gradient"])
 def test_values_of_a_program_that_draws_are_compared_where_both_sides_draw_the_same(
     kind: str,
