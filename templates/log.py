@@ -29,6 +29,12 @@ _HINT = re.compile(
 )
 #: Where all of Dynamo's exceptions are raised, for the caller.
 _RAISES_FOR_OTHERS = "torch/_dynamo/exc.py"
+#: Where every operator is called from, and modes stand between it and its caller.
+_ANY_OPERATOR = "torch/_ops.py"
+#: Below the exception: what was being traced (`torch/_dynamo/exc.py`, `torch/fx/interpreter.py`).
+_TRACED = re.compile(
+    r"^(?:from user code|Original traceback):\n(?:[ \t].*(?:\n|\Z))*", re.MULTILINE
+)
 _PROGRAM = ("repro.py", "test_repro.py", "<stdin>")
 #: Files of ours that run a repro: they are no part of what failed.
 _RUNNERS = ("candidate.py", "worker.py", "worker_main.py")
@@ -144,12 +150,13 @@ def _write_notes_gap(missing: int) -> Iterator[str]:
 
 def find_raising_frame(text: str) -> tuple[str, str] | None:
     """File and function of torch that raised what a log ends in; None where that was not in torch,
-    or no log says so.
+    in an operator, or no log says so.
     """
-    frames: list[tuple[str, str]] = _PLACE.findall(text)
+    frames: list[tuple[str, str]] = _PLACE.findall(_TRACED.sub("", text))
     while frames and frames[-1][0] == _RAISES_FOR_OTHERS:
         frames.pop()
-    return frames[-1] if frames and frames[-1][0].startswith("torch/") else None
+    place = frames[-1][0] if frames else ""
+    return frames[-1] if place.startswith("torch/") and place != _ANY_OPERATOR else None
 
 
 def _split_pieces(text: str) -> Iterator[_Piece]:

@@ -176,7 +176,8 @@ def list_operators(text: str) -> tuple[str, ...]:
     told = [name for name in named if name not in _ARITHMETIC]
     if _CONVERSIONS.issuperset(told):
         told = [*(name for name in named if name in _ARITHMETIC), *told]
-    return tuple(told or counted or read) or _list_transforms(tree)
+    given = _list_compiled_calls(tree)
+    return tuple(dict.fromkeys([*given, *(told or counted or read)])) or _list_transforms(tree)
 
 
 def _list_compiled(tree: ast.Module) -> list[ast.FunctionDef]:
@@ -186,6 +187,28 @@ def _list_compiled(tree: ast.Module) -> list[ast.FunctionDef]:
     if factory is None or factory.args.args[:1] == []:  # no script
         return [each for each in functions if each.name in ("forward", "repro")]
     return [each for each in ast.walk(factory) if isinstance(each, ast.FunctionDef)][1:]
+
+
+def _list_compiled_calls(tree: ast.Module) -> list[str]:
+    """What a script hands to the compiler without a function of its own: a method of an object of
+    torch (`torch.optim.SGD.step`), and the functions of torch that make it.
+    """
+    factory = next(
+        (each for each in tree.body if getattr(each, "name", "") == PROGRAM_FACTORY), tree
+    )
+    given = [
+        node.args[0]
+        for node in ast.walk(factory)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "compile" and node.args
+    ]
+    names = []
+    for made in given:
+        if isinstance(made, ast.Attribute) and isinstance(made.value, ast.Call):
+            names.append(f"{ast.unparse(made.value.func)}.{made.attr}")
+        elif isinstance(made, ast.Call):
+            calls = [node for node in ast.walk(made) if isinstance(node, ast.Call)]
+            names += [ast.unparse(each.func) for each in calls]
+    return [name for name in names if name.startswith("torch.")]
 
 
 def _list_transforms(tree: ast.Module) -> tuple[str, ...]:
@@ -248,7 +271,8 @@ def _name_callee(node: ast.expr, layers: Mapping[str, str]) -> str:
     if _GENERATED.fullmatch(text.rpartition(".")[2]):
         return layers.get(text, "")
     if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
-        return node.attr  # a method of what a call returned
+        # a method of what a call returned; a base class's constructor is no operation
+        return "" if node.attr == "__init__" else node.attr
     if text.startswith("self.") and text.count(".") == 1:
         return text.removeprefix("self.").rstrip("0123456789_")
     for prefix in ("torch.", "F."):

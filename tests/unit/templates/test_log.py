@@ -52,6 +52,15 @@ def test_where_an_exception_was_raised() -> None:
     raised = '\n  File "torch/_dynamo/exc.py", line 7, in unimplemented\n    raise Unsupported(msg)'
     assert find_raising_frame(frames(2) + raised) == ("torch/_dynamo/x.py", "f1")
     assert find_raising_frame(OWN) is None and find_raising_frame("") is None
+    called = '\n  File "torch/_ops.py", line 875, in __call__\n    return self._op(*args)'
+    assert find_raising_frame(frames(2) + called) is None
+
+
+@pytest.mark.parametrize("heading", ["from user code", "Original traceback"])
+def test_what_was_being_traced_has_not_raised(heading: str) -> None:
+    traced = '   File "torch/_higher_order_ops/base.py", line 4, in inner\n    return f(x)\n'
+    log = f"{LOG}\n\n{heading}:\n{OWN}{traced}\n\nSet TORCH_LOGS\n"
+    assert find_raising_frame(log) == ("torch/_dynamo/x.py", "f29")
 
 
 def test_hints_for_a_longer_log_are_left_out() -> None:

@@ -151,3 +151,27 @@ def program(compile):
     return (out, (value1,))
 """
     assert list_operators(text) == ("torch.bucketize",)
+
+
+@pytest.mark.parametrize(
+    ("compiled", "names"),
+    [
+        ("torch.optim.SGD(model.parameters()).step", ("torch.optim.SGD.step", "abs")),
+        (
+            "torch.func.vmap(torch.func.hessian(model))",
+            ("torch.func.vmap", "torch.func.hessian", "abs"),
+        ),
+        ("model", ("abs",)),
+        ("Model()", ("abs",)),
+    ],
+)
+def test_a_script_names_what_of_torch_is_compiled_and_no_constructor(
+    compiled: str, names: tuple[str, ...]
+) -> None:
+    program = (
+        "def program(compile):\n    class Model(nn.Module):\n        def __init__(self):\n"
+        "            super().__init__()\n\n        def forward(self, x):\n"
+        f"            return x.abs()\n    model = Model()\n    out = compile({compiled})()\n"
+        "    return (out, ())\n"
+    )
+    assert list_operators(program) == names
