@@ -97,7 +97,10 @@ class _Writer:
         script, assertion = self.script, self.assertion
         prelude_imports, prelude = assertion.split_prelude()
         end = self._write_end()
-        parts = [*assertion.write_config(), *filter(None, (prelude, script.definitions))]
+        unset = _list_unset_globals(script.definitions)
+        known_globals = [f"{' = '.join(unset)} = None"] if unset else []
+        defined = filter(None, (prelude, *known_globals, script.definitions))
+        parts = [*assertion.write_config(), *defined]
         is_seeded = any(map(is_seed, script.statements))
         draws = script.draws_weights or script.draws_inputs and not is_seeded
         if draws and PlainForm.UNSEEDED not in self.form:
@@ -478,6 +481,19 @@ class _Writer:
         sides = {"expected": eager, "actual": actual}
         lines = [f"{side} = {OF_EACH[name].format(call)}" for side, call in sides.items()]
         return [*lines, "assert actual == expected, (actual, expected)"]
+
+
+def _list_unset_globals(definitions: str) -> list[str]:
+    """The globals that only functions set. In the harness the eager run, which is the first, makes
+    them; a plain text compiles first, and Dynamo finds none.
+    """
+    tree = ast.parse(definitions)
+    names = [name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names]
+    targets = [
+        target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
+    ]
+    set_ones = {target.id for target in targets if isinstance(target, ast.Name)}
+    return sorted(set(names) - set_ones)
 
 
 def _find_returned_expression(script: Script) -> str:

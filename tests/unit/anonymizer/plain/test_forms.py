@@ -475,6 +475,16 @@ def test_a_program_that_keeps_state_is_made_once_for_each_side_of_a_loop() -> No
     )
 
 
+@pytest.mark.parametrize(("before", "shown"), [("", 1), ("state1 = 0\n\n", 0)])
+def test_a_global_that_the_eager_run_of_the_harness_would_have_made_is_there(
+    before: str, shown: int
+) -> None:
+    """Without it the compiled call of a plain text, which is the first, failed in another way."""
+    made = f"{before}def repro(x):\n    global state1\n    state1 = x\n    return helper1()"
+    text = render_plain(replace(ONE, definitions=made), ReproAssertion("crash"), PLAIN)
+    assert text.count("state1 = None\n") == shown
+
+
 TWO = replace(GRADIENT, inputs=("return (torch.ones(2), torch.zeros(2))",))
 VIEW = replace(GRADIENT, inputs=("x = torch.ones(2)", "return (x, x[:1])"))
 
