@@ -9,7 +9,7 @@ need not hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
 
@@ -27,8 +27,8 @@ from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import AttemptOutcome, Attempts, RunLimits, run
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decision import decide
-from reporter.triage.flow import find_missing_modules
-from reporter.triage.reading.repro_selection import Refusal, extract, find_devices
+from reporter.triage.flow import find_missing_devices, find_missing_modules
+from reporter.triage.reading.repro_selection import Refusal, extract
 from reporter.triage.reading.stated_failure import Match, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status
@@ -145,32 +145,31 @@ def judge_issue(
     assert origin is not None
     if not limits.trust:
         bubblewrap.find_bwrap()
-    try:
-        info = interpreter.probe(python)
-        missing = find_missing_modules(info, origin.modules)
-    except UsageError as error:
-        raise CannotJudgeError(str(error)) from None
-    if missing:
-        return Decision(
-            CheckOutcome.CANNOT_JUDGE, f"it needs packages that are not there: {', '.join(missing)}"
-        )
-    needed, text = find_devices(subject.text), subject.text
-    is_moved = bool(needed) and not (limits.trust and info.has_cuda and needed == ("cuda",))
-    if is_moved:
-        on_this = replace_devices(text)
-        if on_this is None:
-            return Decision(
-                CheckOutcome.CANNOT_JUDGE,
-                f"it needs {', '.join(needed)}, and the sandbox shows no such device",
-            )
-        text = on_this
+    info, packages = _probe(python, origin.modules)
+    if packages:
+        return _refuse(f"it needs packages that are not there: {', '.join(packages)}")
+    devices = ", ".join(find_missing_devices([info], subject.text, limits.trust))
+    text = replace_devices(subject.text) if devices else subject.text
+    if text is None:
+        return _refuse(f"it needs {devices}, and the sandbox shows no such device")
     runs, verdict = _run_and_judge(text, origin.stated, info, limits, stopped)
     status, sentence = decide(origin.stated, [runs], verdict)
-    if is_moved and status != Status.REPRODUCES:
-        return Decision(
-            CheckOutcome.CANNOT_JUDGE, f"it needs {', '.join(needed)}; on the CPU: {sentence}"
-        )
+    if devices and status != Status.REPRODUCES:
+        return _refuse(f"it needs {devices}; on the CPU: {sentence}")
     return _build_decision(status, sentence, runs)
+
+
+def _probe(python: Path, modules: Sequence[str]) -> tuple[InterpreterInfo, list[str]]:
+    """The interpreter, and those of the modules that it does not have."""
+    try:
+        info = interpreter.probe(python)
+        return info, find_missing_modules(info, modules)
+    except UsageError as error:
+        raise CannotJudgeError(str(error)) from None
+
+
+def _refuse(reason: str) -> Decision:
+    return Decision(CheckOutcome.CANNOT_JUDGE, reason)
 
 
 def _run_and_judge(

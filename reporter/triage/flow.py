@@ -6,7 +6,7 @@ then the reduced program in fresh processes. Where the two disagree the text say
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -195,11 +195,10 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
 
 def _find_obstacle(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     """Hardware and packages that this machine lacks."""
-    needed = find_devices(repro.text)
-    has = wanted.limits.trust and any(info.has_cuda for info in wanted.interpreters)
-    if needed and not (has and needed == ("cuda",)):
+    devices = find_missing_devices(wanted.interpreters, repro.text, wanted.limits.trust)
+    if devices:
         return Refusal(
-            "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"
+            "needs_hardware", f"it needs {', '.join(devices)}, and the sandbox shows no such device"
         )
     for info in wanted.interpreters:
         missing = find_missing_modules(info, repro.modules)
@@ -210,6 +209,19 @@ def _find_obstacle(repro: Repro, wanted: TriageRequest) -> Refusal | None:
                 f" {', '.join(missing)}",
             )
     return None
+
+
+def find_missing_devices(
+    interpreters: Iterable[InterpreterInfo], text: str, trusted: bool
+) -> tuple[str, ...]:
+    """The kinds of device that a program names and would not see, such as `cuda`.
+
+    The sandbox shows none. A program that runs without it sees CUDA where one of the interpreters
+    does; a program that names another kind as well is said to lack all of them.
+    """
+    needed = find_devices(text)
+    has_cuda = trusted and any(info.has_cuda for info in interpreters)
+    return () if has_cuda and needed == ("cuda",) else needed
 
 
 def find_missing_modules(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
