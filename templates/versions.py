@@ -7,30 +7,57 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+#: What was found of the machine, or of one part of it.
+_Facts = Mapping[str, Any]
+#: A label, and its value; None is written as N/A.
+_Line = tuple[str, object]
 
-def render_versions(env: Mapping[str, Any]) -> str:
+
+def render_versions(env: _Facts) -> str:
     """Text for the issue's Versions section, from what
     `collectors.machine.environment.collect_environment` found.
 
     The wording of collect_env is kept where it has the line, because people and robots look for it.
     """
-    tools = dict(env.get("tools") or {})
-    rocm = dict(env.get("rocm") or {})
-    variables = dict(env.get("variables") or {})
-    lines = [
+    paragraphs = (
+        _list_builds(env),
+        _list_tools(env),
+        _list_devices(env),
+        _list_cpu(env),
+        _list_packages_and_settings(env),
+    )
+    return "\n\n".join("\n".join(_write_line(*line) for line in lines) for lines in paragraphs)
+
+
+def _list_builds(env: _Facts) -> list[_Line]:
+    """What torch was built from, and for."""
+    return [
         ("PyTorch version", env.get("torch")),
         ("PyTorch git revision", env.get("git")),
         ("Is debug build", env.get("debug")),
         ("CUDA used to build PyTorch", env.get("cuda")),
         ("ROCM used to build PyTorch", env.get("hip")),
         *_keep_known(("XPU used to build PyTorch", env.get("xpu"))),
-        None,
+    ]
+
+
+def _list_tools(env: _Facts) -> list[_Line]:
+    tools = dict(env.get("tools") or {})
+    return [
         ("OS", _with_machine(env)),
         ("GCC version", _read_tool(env, "gcc")),
         ("Clang version", _read_tool(env, "clang")),
         ("CMake version", tools.get("cmake") or "Could not collect"),
         ("Libc version", env.get("libc")),
-        None,
+    ]
+
+
+def _list_devices(env: _Facts) -> list[_Line]:
+    """Python, and the accelerators that torch sees from it."""
+    tools = dict(env.get("tools") or {})
+    rocm = dict(env.get("rocm") or {})
+    variables = dict(env.get("variables") or {})
+    return [
         ("Python version", _describe_python(env)),
         ("Is CUDA available", bool(env.get("cuda_available", env.get("gpus")))),
         ("CUDA runtime version", tools.get("nvcc") or "Could not collect"),
@@ -44,31 +71,39 @@ def render_versions(env: Mapping[str, Any]) -> str:
             ("MIOpen runtime version", rocm.get("MIOpen")),
         ),
         ("Is XNNPACK available", "XNNPACK" in (env.get("libraries") or ())),
-        None,
+    ]
+
+
+def _list_cpu(env: _Facts) -> list[_Line]:
+    """The processor, and what compiles for it."""
+    return [
         ("CPU", env.get("cpu")),
-        *_describe_cpu(dict(env.get("processor") or {})),
+        *_describe_processor(dict(env.get("processor") or {})),
         ("CPU cores", f"{env.get('cores')} (torch threads: {env.get('threads')})"),
         ("CPU capability", env.get("cpu_capability")),
         ("Vector ISA of inductor", env.get("vector_isa") or "not chosen in this process"),
         ("C++ compiler of inductor", env.get("compiler") or "does not start"),
-        None,
+    ]
+
+
+def _list_packages_and_settings(env: _Facts) -> list[_Line]:
+    return [
         ("Versions of relevant libraries", ""),
         *((f"[pip3] {name}", version) for name, version in dict(env.get("packages") or {}).items()),
         *((f"[conda] {name}", version) for name, version in dict(env.get("conda") or {}).items()),
         ("Triton", _describe_triton(dict(env.get("triton") or {}))),
         ("Caches", _write_settings(env.get("caches")) or "not loaded"),
-        ("Environment variables", _write_settings(variables) or "none that matter"),
+        ("Environment variables", _write_settings(env.get("variables")) or "none that matter"),
         ("Non-default torch configs", _write_settings(env.get("configs")) or "none"),
     ]
-    return "\n".join("" if line is None else _write_line(*line) for line in lines)
 
 
-def _keep_known(*lines: tuple[str, object]) -> tuple[tuple[str, object], ...]:
+def _keep_known(*lines: _Line) -> tuple[_Line, ...]:
     """Lines that say something only on the machines that have it."""
     return tuple(line for line in lines if line[1] not in (None, False, ""))
 
 
-def _read_tool(env: Mapping[str, Any], name: str) -> str:
+def _read_tool(env: _Facts, name: str) -> str:
     """A compiler's version; an environment written before tools were asked has the one that
     inductor calls.
     """
@@ -82,14 +117,14 @@ def _read_tool(env: Mapping[str, Any], name: str) -> str:
     )
 
 
-def _describe_python(env: Mapping[str, Any]) -> str:
+def _describe_python(env: _Facts) -> str:
     built = f" [{env['python_compiler']}]" if env.get("python_compiler") else ""
     return (
         f"{env.get('python')}{built} ({env.get('bits')}-bit runtime, {env.get('implementation')})"
     )
 
 
-def _describe_cpu(processor: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
+def _describe_processor(processor: _Facts) -> tuple[_Line, ...]:
     numbers = ", ".join(
         f"{name} {processor[name]}"
         for name in ("vendor", "family", "stepping")
@@ -105,7 +140,7 @@ def _describe_cpu(processor: Mapping[str, Any]) -> tuple[tuple[str, object], ...
     )
 
 
-def _describe_triton(triton: Mapping[str, Any]) -> str:
+def _describe_triton(triton: _Facts) -> str:
     if not triton:
         return "not installed"
     mode = ", interpreted" if triton.get("interpret") else ""
@@ -121,9 +156,9 @@ def _write_line(label: str, value: object) -> str:
     return f"{label}: {'N/A' if value is None else value}".rstrip()
 
 
-def _with_machine(env: Mapping[str, Any]) -> str:
+def _with_machine(env: _Facts) -> str:
     return f"{env.get('os') or 'unknown'} ({env.get('machine') or 'unknown'})"
 
 
-def _write_settings(values: Mapping[str, Any] | None) -> str:
+def _write_settings(values: _Facts | None) -> str:
     return ", ".join(f"{name}={value}" for name, value in dict(values or {}).items())
