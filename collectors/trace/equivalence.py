@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import random
 import types
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
 import torch
 
@@ -20,7 +20,7 @@ from ..call import context, outputs, rungs
 from ..call.closeness import compare_lists
 from ..call.forks import WaitingFork
 from ..call.variations import precision
-from ..protocol.graphs import EquivalenceAnswer, EquivalenceRequest
+from ..protocol.graphs import EquivalenceAnswer, EquivalenceRequest, TraceWay
 from ..protocol.words import BatchCloseness
 from .cached_results import empty_caches
 from .equivalence_run import EquivalenceRun, SavedRun
@@ -48,24 +48,19 @@ def prove_equivalence(call: rungs.RecordedCall, request: EquivalenceRequest) -> 
         return build_failure("the program has replaced {}".format(changed))
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
-    if not WaitingFork(
-        lambda: torch.save(EquivalenceRun.from_call(call, rng).save(), request["file"])
-    ).run():
+
+    def fork(run: Callable[[], EquivalenceRun]) -> WaitingFork:
+        return WaitingFork(lambda: torch.save(run().save(), request["file"]))
+
+    if not fork(lambda: EquivalenceRun.from_call(call, rng)).run():
         return build_failure("the recorded call raises in eager mode")
-    # what computes in this process may keep a later fork of it from computing, so this one is made
-    # in advance
-    referee = WaitingFork(lambda: torch.save(_run_exact(call, rng).save(), request["file"]))
+    # what computes in this process may keep a later fork of it from computing, so these are made in
+    # advance
+    referee = fork(lambda: _run_exact(call, rng))
     larger = None if request.get("stand_ins") else LargerBatch.from_call(call)
-    more_rows = larger and WaitingFork(
-        lambda: torch.save(_run_without_gradients(larger.call, rng).save(), request["file"])
-    )
-    if request["way"]["empty_caches"]:
-        empty_caches()
-    tracer = Tracer(call, keep=True, look_inside=request["way"]["look_inside"])
-    with context.apply_state(call.conditions.state):
-        random.setstate(call.conditions.random)
-        tracer.run()
-    private: SavedRun = _take_file(request)
+    more_rows = larger and fork(lambda: _run_without_gradients(larger.call, rng))
+    tracer = _trace(call, request["way"])
+    private = _take_file(request)
     tracer.leave()
     registry = tracer.registry
     try:
@@ -85,6 +80,17 @@ def prove_equivalence(call: rungs.RecordedCall, request: EquivalenceRequest) -> 
         how = _compare_larger_batch(larger, expected, request, tracer.writer, rng)
         found["batch"] = {"size": larger.size, "how": how}
     return found
+
+
+def _trace(call: rungs.RecordedCall, way: TraceWay) -> Tracer:
+    """The call traced in this process; the tracer is still in torch."""
+    if way["empty_caches"]:
+        empty_caches()
+    tracer = Tracer(call, keep=True, look_inside=way["look_inside"])
+    with context.apply_state(call.conditions.state):
+        random.setstate(call.conditions.random)
+        tracer.run()
+    return tracer
 
 
 def _take_file(request: EquivalenceRequest) -> SavedRun:
@@ -137,31 +143,18 @@ def _run_rewritten(
     rng: torch.Tensor,
     known: Set[str],
     grown: Mapping[int, torch.Tensor] = types.MappingProxyType({}),
-) -> Any:
+) -> Tuple[EquivalenceRun, Any]:
     """The rewritten model's run, on what the recorded call was given; and the model.
 
     `known` are the traced names of the tensors whose gradients the recorded call was asked for;
     `grown` are arguments in the place of others, by the id of these.
     """
-    namespace: Dict[str, Any] = {"__name__": "rewritten"}
-    exec(compile(request["text"], "<rewritten>", "exec"), namespace)
-    registry, opaque = writer.registry, iter(writer.opaque)
-    for name in (
-        request.get("stand_ins") or ()
-    ):  # the private operations, in the order of their calls
-        namespace[name] = lambda *given: next(opaque)(*given)
-    model = eval(request["callable"], namespace)
+    registry = writer.registry
+    model = _build_model(request, writer.opaque)
     tensors: Dict[Any, torch.Tensor] = {}
     if isinstance(model, torch.nn.Module):
         model.train(request["training"])
-        tensors.update(model.named_parameters(remove_duplicate=False))
-        tensors.update(model.named_buffers(remove_duplicate=False))
-        with torch.no_grad():
-            for path, label in request["mapping"].items():
-                value = registry.values[label]
-                if tensors[path].shape != value.shape or tensors[path].dtype != value.dtype:
-                    raise ValueError("{} has another shape or dtype".format(path))
-                tensors[path].copy_(value)
+        tensors.update(_fill_state(model, request["mapping"], registry))
     arguments = [
         grown.get(id(registry.given[label]), value)
         for label, value in zip(
@@ -173,6 +166,36 @@ def _run_rewritten(
     run = EquivalenceRun({key: tensors[key] for key, label in labels if label in known})
     run.perform(call.conditions.state, rng, call.conditions.random, lambda: model(*arguments))
     return run, model
+
+
+def _build_model(request: EquivalenceRequest, opaque: Iterable[Callable[..., Any]]) -> Any:
+    """The rewritten model; its stand-ins call the private operations in the order of the trace."""
+    namespace: Dict[str, Any] = {"__name__": "rewritten"}
+    exec(compile(request["text"], "<rewritten>", "exec"), namespace)
+    operations = iter(opaque)
+    for name in request.get("stand_ins") or ():
+        namespace[name] = lambda *given: next(operations)(*given)
+    return eval(request["callable"], namespace)
+
+
+def _fill_state(
+    model: torch.nn.Module, mapping: Mapping[str, str], registry: Registry
+) -> Dict[str, torch.Tensor]:
+    """The parameters and buffers of the model by their paths, with the values of the private ones.
+
+    Raises:
+        ValueError: one has not the shape or the dtype of the private one.
+    """
+    state: Dict[str, torch.Tensor] = {}
+    state.update(model.named_parameters(remove_duplicate=False))
+    state.update(model.named_buffers(remove_duplicate=False))
+    with torch.no_grad():
+        for path, label in mapping.items():
+            value = registry.values[label]
+            if state[path].shape != value.shape or state[path].dtype != value.dtype:
+                raise ValueError("{} has another shape or dtype".format(path))
+            state[path].copy_(value)
+    return state
 
 
 def _copy_arguments(labels: List[str], registry: Registry) -> List[torch.Tensor]:
