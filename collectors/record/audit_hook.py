@@ -112,36 +112,13 @@ def install(channel: Channel, folder: str, key: str) -> None:
 
 def _make_judge(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
     """What tells by an event what the program reaches for; None for what is no reach or not the
-    program's.
+    program's. Only `hear` may call it, since frames are counted from there.
     """
     own, by_library, frames, between = dict(_OWN), dict(_BY_LIBRARY), _FRAMES, _GO_BETWEENS
-    library, process, pid = (_LIBRARY,), _PROCESS.match, os.getpid()
-    get_frame, absolute, real, sep = sys._getframe, os.path.abspath, os.path.realpath, os.sep
-    is_site, ours = _SITE.search, (FOLDER, _LIBRARY)
-
-    def is_file_of_program(name: str) -> bool:
-        return not (name.startswith(ours) or name.startswith("<frozen") or is_site(name))
-
-    def is_programs(skipped: Tuple[str, ...]) -> bool:
-        """Whether the innermost frame is the program's, apart from those whose file begins with one
-        of `skipped`.
-        """
-        frame: Optional[FrameType] = get_frame(3)
-        while frame is not None and skipped:
-            name = frame.f_code.co_filename
-            if is_site(name) or not name.startswith(skipped):
-                break
-            frame = frame.f_back
-        return frame is not None and is_file_of_program(frame.f_code.co_filename)
-
-    def judge_open_path(path: Any) -> Optional[str]:
-        if isinstance(path, bytes):
-            path = path.decode(errors="replace")
-        if not isinstance(path, str):
-            return None
-        path = absolute(path)
-        is_ours = real(path).startswith(folder) or path + sep == folder
-        return "the recorder's files" if is_ours or process(path) else None
+    library, pid = (_LIBRARY,), os.getpid()
+    is_file_of_program = _make_file_test()
+    is_programs = _make_frame_test(is_file_of_program)
+    is_recorders = _make_path_test(folder)
 
     def judge(event: str, args: Tuple[Any, ...]) -> Optional[str]:
         if event in own:
@@ -151,7 +128,8 @@ def _make_judge(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
         if event in ("os.kill", "os.killpg"):
             return None if args[0] == pid else "the signals of another process"
         if event in ("open", "os.listdir", "os.scandir"):
-            return judge_open_path(args[0]) if is_programs(library) else None
+            is_reach = is_programs(library) and is_recorders(args[0])
+            return "the recorder's files" if is_reach else None
         if event == "object.__getattr__" and args[1] in frames:
             return "frames of other functions" if is_programs(()) else None
         if event == "object.__setattr__" and args[1] == "__code__":
@@ -162,6 +140,56 @@ def _make_judge(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
         return None
 
     return judge
+
+
+def _make_file_test() -> Callable[[str], bool]:
+    """Whether a file of code is the program's: neither ours, nor Python's, nor installed."""
+    is_site, ours = _SITE.search, (FOLDER, _LIBRARY)
+
+    def is_file_of_program(name: str) -> bool:
+        return not (name.startswith(ours) or name.startswith("<frozen") or is_site(name))
+
+    return is_file_of_program
+
+
+def _make_frame_test(
+    is_file_of_program: Callable[[str], bool],
+) -> Callable[[Tuple[str, ...]], bool]:
+    """Whether the program itself does what an event tells of.
+
+    The test looks at the innermost frame, apart from those whose file begins with one of the paths
+    that it is given. It belongs into the function that the hook calls: the frame of the event is
+    the third above it.
+    """
+    get_frame, is_site = sys._getframe, _SITE.search
+
+    def is_programs(skipped: Tuple[str, ...]) -> bool:
+        frame: Optional[FrameType] = get_frame(3)
+        while frame is not None and skipped:
+            name = frame.f_code.co_filename
+            if is_site(name) or not name.startswith(skipped):
+                break
+            frame = frame.f_back
+        return frame is not None and is_file_of_program(frame.f_code.co_filename)
+
+    return is_programs
+
+
+def _make_path_test(folder: str) -> Callable[[Any], bool]:
+    """Whether a path is in the recorder's `folder`, or shows what a process holds."""
+    process = _PROCESS.match
+    absolute, real, sep = os.path.abspath, os.path.realpath, os.sep
+
+    def is_recorders(path: Any) -> bool:
+        if isinstance(path, bytes):
+            path = path.decode(errors="replace")
+        if not isinstance(path, str):
+            return False
+        path = absolute(path)
+        is_ours = real(path).startswith(folder) or path + sep == folder
+        return is_ours or process(path) is not None
+
+    return is_recorders
 
 
 def _watch_functions() -> Callable[[], Optional[str]]:
