@@ -59,43 +59,39 @@ def write_run(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     if body.convention.is_script:
         return _run_for_script(body, assertion)
     is_widened = assertion.double and assertion.kind in WRONG_VALUES
+    made = body.callable + (".eval()" if assertion.evaluation and body.convention.is_module else "")
+    steps = [f"model = {made}", *_write_calls(body, assertion, is_widened)]
+    if "set_grad_enabled" in body.definitions:  # what one run leaves is nothing to the next one
+        steps.insert(1, "torch.set_grad_enabled(True)")
+    more = (", calls" if assertion.calls else "") + (", double=False" if is_widened else "")
+    return [
+        f"def run(compile{more}):",
+        *indent([write_seed(assertion.seed), *steps, _write_return(body, assertion)]),
+    ]
+
+
+def _write_calls(body: ReproBody, assertion: ReproAssertion, is_widened: bool) -> list[str]:
+    """The statements that make arguments and call `model` with them: once, several times with the
+    same arguments, or with new ones of each size.
+    """
 
     def indent_if_double(lines: list[str]) -> list[str]:
         return ["if double:", *indent(lines)] if is_widened and lines else []
 
-    made = body.callable + (".eval()" if assertion.evaluation and body.convention.is_module else "")
     wide_model = ["model = model.double()"] if body.convention.is_module else []
     wide_args = [f"args = {_widen(body, assertion)}"]
     called = "function" if assertion.calls else "compile(model)"
     call = assertion.wrap_in_contexts([f"out = {called}(*args)"])
-    backward = _write_backward(body, assertion)
-    if assertion.calls and assertion.keeps_arguments:
-        steps = [
-            *indent_if_double(wide_model),
-            "function = compile(model)",
-            "args = inputs()",
-            *indent_if_double(wide_args),
-            "for _ in calls:",
-            *indent([*call, *backward]),
-        ]
-    elif assertion.calls:  # as a training loop does, gradients are asked for after each call
-        steps = [
-            *indent_if_double(wide_model),
-            "function = compile(model)",
-            "for sizes in calls:",
-            *indent(["args = inputs(*sizes)", *indent_if_double(wide_args), *call, *backward]),
-        ]
-    else:
-        steps = ["args = inputs()", *indent_if_double([*wide_model, *wide_args]), *call, *backward]
-    if "set_grad_enabled" in body.definitions:  # what one run leaves is nothing to the next one
-        steps = ["torch.set_grad_enabled(True)", *steps]
-    more = (", calls" if assertion.calls else "") + (", double=False" if is_widened else "")
-    return [
-        f"def run(compile{more}):",
-        *indent(
-            [write_seed(assertion.seed), f"model = {made}", *steps, _write_return(body, assertion)]
-        ),
-    ]
+    # as a training loop does, gradients are asked for after each call
+    call = [*call, *_write_backward(body, assertion)]
+    if not assertion.calls:
+        return ["args = inputs()", *indent_if_double([*wide_model, *wide_args]), *call]
+    compiled = [*indent_if_double(wide_model), "function = compile(model)"]
+    if assertion.keeps_arguments:
+        made = ["args = inputs()", *indent_if_double(wide_args)]
+        return [*compiled, *made, "for _ in calls:", *indent(call)]
+    made = ["args = inputs(*sizes)", *indent_if_double(wide_args)]
+    return [*compiled, "for sizes in calls:", *indent([*made, *call])]
 
 
 def _run_for_state(body: ReproBody, assertion: ReproAssertion) -> list[str]:
