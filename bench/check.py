@@ -19,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,60 +146,66 @@ def measure_cluster(work: list[Task]) -> None:
     """A scheduler and two worker processes, one of which is killed when half of the results are
     there.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        contact = Path(folder) / "scheduler.json"
-        tool = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        command = [*tool, "--scheduler-file", str(contact), "--port", "0", "--no-dashboard"]
-        processes = [
-            subprocess.Popen(command, env=environment, **quiet)  # type: ignore[call-overload]
-        ]
-        tool[-1] = "distributed.cli.dask_worker"
-        command = [
-            *tool,
-            "--scheduler-file",
-            str(contact),
-            "--nthreads",
-            "1",
-            "--no-nanny",
-            "--no-dashboard",
-        ]
-        while not contact.exists():
-            time.sleep(0.1)
-        for _ in range(2):
-            processes.append(
-                subprocess.Popen(command, env=environment, **quiet)  # type: ignore[call-overload]
-            )
-        address = json.loads(contact.read_text())["address"]
-        found: list[CheckResult] = []
-        killed: list[float] = []
+    found: list[CheckResult] = []
+    killed: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, start_cluster(Path(folder)) as (address, workers):
 
         def keep(check: CheckResult) -> None:
             found.append(check)
             if len(found) == len(work) // 2:
-                processes[1].kill()
+                workers[0].kill()
                 killed.append(time.monotonic())
 
         started = time.monotonic()
-        try:
-            Cluster(address, Options()).run(work, keep)
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
+        Cluster(address, Options()).run(work, keep)
         seconds = time.monotonic() - started
-        wanted = {task.cell: task.expected for task in work}
-        wrong = sum(check.outcome != wanted[check.cell] for check in found)
-        print(
-            f"{len(work)} checks on a cluster of two workers, one killed after"
-            f" {killed[0] - started:.0f} s: {seconds:.0f} s"
-        )
-        print(
-            f"results {len(found)}, cells {len({check.cell for check in found})},"
-            f" other than expected {wrong}",
-            flush=True,
-        )
+    wanted = {task.cell: task.expected for task in work}
+    wrong = sum(check.outcome != wanted[check.cell] for check in found)
+    print(
+        f"{len(work)} checks on a cluster of two workers, one killed after"
+        f" {killed[0] - started:.0f} s: {seconds:.0f} s"
+    )
+    print(
+        f"results {len(found)}, cells {len({check.cell for check in found})},"
+        f" other than expected {wrong}",
+        flush=True,
+    )
+
+
+@contextmanager
+def start_cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler of dask and two of its workers, with one thread each; they end with the block.
+
+    Args:
+        folder: where the scheduler writes how it is reached.
+
+    Yields:
+        The scheduler's address, and the processes of the workers.
+    """
+    contact = folder / "scheduler.json"
+    processes = [start_dask("scheduler", contact, "--port", "0")]
+    try:
+        while not contact.exists():
+            time.sleep(0.1)
+        for _ in range(2):
+            processes.append(start_dask("worker", contact, "--nthreads", "1", "--no-nanny"))
+        yield json.loads(contact.read_text())["address"], processes[1:]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def start_dask(role: str, contact: Path, *options: str) -> subprocess.Popen[bytes]:
+    """A process of `distributed`, whose scheduler is told by the file `contact`."""
+    command = [sys.executable, "-m", f"distributed.cli.dask_{role}"]
+    command += ["--scheduler-file", str(contact), "--no-dashboard", *options]
+    return subprocess.Popen(
+        command,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def main() -> None:
