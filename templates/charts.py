@@ -237,13 +237,13 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
         return _render_svg(figure, "releases", "What each torch release does with the repro")
 
 
-# -- drawing ---------------------------------------------------------------------------------------
-
-
 def load() -> None:
     """Imports matplotlib, which takes a second or more, before it is needed."""
     for name in ("matplotlib.figure", "matplotlib.backends.backend_svg"):
         importlib.import_module(name)
+
+
+# -- drawing ---------------------------------------------------------------------------------------
 
 
 @contextmanager
