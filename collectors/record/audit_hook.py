@@ -175,12 +175,12 @@ def _make_frame_test(
     return is_programs
 
 
-def _make_path_test(folder: str) -> Callable[[Any], bool]:
+def _make_path_test(folder: str) -> Callable[[object], bool]:
     """Whether a path is in the recorder's `folder`, or shows what a process holds."""
     process = _PROCESS.match
     absolute, real, sep = os.path.abspath, os.path.realpath, os.sep
 
-    def is_recorders(path: Any) -> bool:
+    def is_recorders(path: object) -> bool:
         if isinstance(path, bytes):
             path = path.decode(errors="replace")
         if not isinstance(path, str):

@@ -42,7 +42,7 @@ def answer(**facts):
 
 _FACTS = """
 import os, platform
-facts = {"version": platform.python_version(), "platform": platform.platform()}
+facts = {"version": platform.python_version()}
 facts["python"] = list(sys.version_info[:2])
 facts["prefix"] = os.path.realpath(sys.prefix)
 """
@@ -116,7 +116,6 @@ class InterpreterInfo:
     torch: str
     torch_git: str | None
     has_cuda: bool
-    platform: str
     prefix: str
 
 
@@ -230,7 +229,6 @@ def _describe(python: Path, facts: Json, way_out: str) -> InterpreterInfo:
         torch=read_public_version(facts["torch"], git=facts["torch_git"]),
         torch_git=read_public_commit(facts["torch_git"]),
         has_cuda=facts["has_cuda"],
-        platform=facts["platform"],
         prefix=facts["prefix"],
     )
 

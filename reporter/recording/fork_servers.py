@@ -9,11 +9,10 @@ be asked of the moment before that call.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol.events import BeginEvent, CompileOptions
 from reporter.recording.call_session import CallSession, ForkedCallSession
 
 _MAX_LAST_CALLS = 4
@@ -21,13 +20,10 @@ _MAX_LAST_CALLS = 4
 
 @dataclass(frozen=True)
 class LastCall:
-    """The latest watched call of one compiled callable; `options` are its torch.compile
-    arguments.
-    """
+    """The latest watched call of one compiled callable."""
 
     call: int
     call_session: CallSession
-    options: CompileOptions
 
 
 class ForkServers:
@@ -84,11 +80,15 @@ class ForkServers:
             for path in self.folder.glob(pattern):
                 path.unlink(missing_ok=True)
 
-    def conclude(
-        self, needed: Collection[int], begun: Mapping[int, BeginEvent]
-    ) -> tuple[list[CallSession], list[LastCall]]:
+    def conclude(self, needed: Collection[int]) -> tuple[list[CallSession], list[LastCall]]:
         """At the script's end: the call sessions that live on, and among them the last calls; the
         others are closed.
+
+        Args:
+            needed: numbers of calls that are still asked about.
+
+        Returns:
+            Both in the order of the calls.
         """
         with self._lock:
             latest = set(self._latest.values())
@@ -100,8 +100,5 @@ class ForkServers:
                 for call in sorted(self._call_sessions)
                 if call in latest | {*needed}
             ]
-            calls = [
-                LastCall(call, self._call_sessions[call], begun[call]["options"])
-                for call in sorted(latest)
-            ]
-            return list(kept), calls
+            calls = [LastCall(call, self._call_sessions[call]) for call in sorted(latest)]
+            return kept, calls

@@ -414,7 +414,7 @@ class RecordingSession:
         if self.runs:
             self.runs.note_end()
         kept = {finding.call for finding in recording.findings}
-        recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
+        recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept)
 
 
 def _read_number(path: Path) -> int:

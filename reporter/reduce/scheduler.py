@@ -55,11 +55,9 @@ class InterpreterTest:
 
 @dataclass(frozen=True)
 class Counts:
-    """Progress: ``settled`` candidates were needed, ``ran`` were run, ``seconds`` have passed."""
+    """Progress: ``settled`` candidates were needed, ``seconds`` have passed."""
 
     settled: int
-    ran: int
-    interesting: int
     seconds: float
 
 
@@ -114,8 +112,6 @@ class Scheduler:
     ) -> None:
         self.tests = (InterpreterTest(pool, judge), *contrast)
         self.exhausted = False
-        self.ran = 0
-        self.interesting = 0
         self.out_of_memory = 0
         self._journal = journal
         self._listener = listener
@@ -135,7 +131,7 @@ class Scheduler:
     def counts(self) -> Counts:
         """Progress so far."""
         seconds = self._settings.clock() - self._started
-        return Counts(len(self._settled), self.ran, self.interesting, round(seconds, 3))
+        return Counts(len(self._settled), round(seconds, 3))
 
     def find_first(
         self, candidates: Iterable[str], overrides: Overrides | None = None
@@ -266,7 +262,6 @@ class Scheduler:
             answer = self._look_up(key)
             if answer is None:
                 future = test.pool.submit(trial.text, overrides=trial.overrides)
-                self.ran += 1
                 self._running[key] = future
                 future.add_done_callback(functools.partial(self._note_end, key))
                 return
@@ -306,7 +301,6 @@ class Scheduler:
         assert verdict is not None
         if trial.keys[0] not in self._settled:
             self._settled.add(trial.keys[0])
-            self.interesting += verdict
             answer = self._memo[trial.keys[0]]
             self.out_of_memory += answer.out_of_memory
             liked = self.tests[0].judge(answer)

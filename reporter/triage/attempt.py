@@ -81,7 +81,6 @@ class Attempt:
     match: Match | None
     failure: str
     stderr: str
-    stdout: str
     seconds: float
     detail: str = ""
     exit: int | None = None
@@ -212,9 +211,7 @@ def _repeat(sandbox: Sandbox, says: StatedFailure, times: int) -> tuple[Attempt,
 
 
 def _build_attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence[str]) -> Attempt:
-    stderr, stdout = (
-        _strip_places(clean_text(text), shown) for text in (result.stderr, result.stdout)
-    )
+    stderr = _strip_places(clean_text(result.stderr), shown)
     outcome = _classify_outcome(result)
     match: Match | None = None
     if outcome in FAILED:
@@ -233,7 +230,6 @@ def _build_attempt(result: SandboxResult, wanted: StatedFailure, shown: Sequence
         match=match,
         failure=failure,
         stderr=stderr[-8000:],
-        stdout=stdout[-4000:],
         seconds=result.seconds,
         detail=result.detail,
         exit=code,

@@ -33,13 +33,10 @@ class Post:
 
 @dataclass(frozen=True)
 class IssueStatus:
-    """What the tracker says of an issue: its labels, `open` or `closed`, and when it was last
-    changed (ISO 8601), if that is known.
-    """
+    """What the tracker says of an issue: its labels, and whether it is `open` or `closed`."""
 
     labels: tuple[str, ...] = ()
     state: str = "open"
-    changed: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,6 @@ def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
             status=IssueStatus(
                 labels=tuple(clean_line(label.name) for label in issue.labels),
                 state=str(issue.state),
-                changed=issue.updated_at.isoformat() if issue.updated_at else "",
             ),
         )
 

@@ -215,7 +215,6 @@ def test_interpreters_are_searched_in_the_order_of_their_torch_between_the_ends_
     for version in ("2.8.0", "2.6.0", "2.7.0", "2.9.0"):
         facts = {
             "version": "3.11.1",
-            "platform": "linux",
             "python": [3, 11],
             "prefix": str(tmp_path / version),
             "torch": version,

@@ -184,7 +184,7 @@ def test_the_others_need_a_torch_too(
     environment: Callable[[str], Path], torch_of: Callable[..., None], tmp_path: Path
 ) -> None:
     torch_of("__version__ = '1.13.1'")
-    here = interpreter.InterpreterInfo(PYTHON, "3.11.7", "2.13.0", None, False, "", "/x")
+    here = interpreter.InterpreterInfo(PYTHON, "3.11.7", "2.13.0", None, False, "/x")
 
     def message(path: Path) -> str:
         return refusal(lambda: interpreter.probe_others(Options(differs_from=(path,)), here))

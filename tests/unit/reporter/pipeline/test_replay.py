@@ -22,7 +22,6 @@ exit {code}
 """
 FACTS = {
     "version": "3.11.1",
-    "platform": "linux",
     "python": [3, 11],
     "prefix": "/opt/python",
     "torch": "2.13.0",

@@ -190,7 +190,7 @@ def test_triton_is_needed_where_nothing_catches_that_it_is_missing(
     python = tmp_path / "python"
     python.write_text(WITHOUT_TRITON)
     python.chmod(0o755)
-    info = InterpreterInfo(python, "3.11.7", "2.13.0", None, False, "", "/x")
+    info = InterpreterInfo(python, "3.11.7", "2.13.0", None, False, "/x")
     run = SimpleNamespace(
         options=Options(script=Path("script.py"), cwd=tmp_path),
         progress=PlainProgress(),

@@ -35,7 +35,7 @@ DIED = Answer("died", signal="SIGSEGV", exit=-11)
 
 
 def place(torch: str) -> ContrastInterpreter:
-    info = InterpreterInfo(Path(f"/env/{torch}"), "3.11.7", torch, None, False, "", "/env")
+    info = InterpreterInfo(Path(f"/env/{torch}"), "3.11.7", torch, None, False, "/env")
     return ContrastInterpreter(info, None, Path())  # type: ignore[arg-type]  # nothing is run
 
 

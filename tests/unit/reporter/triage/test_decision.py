@@ -45,7 +45,7 @@ WRONG, DIES, HANGS, UNKNOWN = (
 def runs(
     outcome: str, match: str | None, failure: str = "", torch: str = "2.13.0", *more: Attempt
 ) -> Attempts:
-    first = Attempt(outcome, match, failure, "", "", 1.0)  # type: ignore[arg-type]
+    first = Attempt(outcome, match, failure, "", 1.0)  # type: ignore[arg-type]
     return Attempts(torch, "3.11.7", (first, *more))
 
 
@@ -252,7 +252,7 @@ EVIL = (
 
 
 def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
-    shown = Attempt("fails", "same", EVIL.replace("\n", " "), EVIL + "\nTraceback\n", EVIL, 1.0)
+    shown = Attempt("fails", "same", EVIL.replace("\n", " "), EVIL + "\nTraceback\n", 1.0)
     result = triaged(
         runs=(Attempts("2.13.0", "3.11.7", (shown,)),),
         judged=replace(

@@ -29,9 +29,7 @@ def runs(*codes: int, failure: str = FAILURE) -> Attempts:
         outcome = "passes" if code == 0 else "fails" if code > 0 else "dies"
         match = "same" if code else None
         said = failure if code > 0 else "SIGSEGV" if code else ""
-        attempts.append(
-            Attempt(outcome, match, said, "", "", 1.0, exit=code)  # type: ignore[arg-type]
-        )
+        attempts.append(Attempt(outcome, match, said, "", 1.0, exit=code))  # type: ignore[arg-type]
     return Attempts("2.13.0", "3.11.7", tuple(attempts))
 
 

@@ -47,7 +47,7 @@ def judged(tracker: Tracker, judged: CommandVerdict) -> Triage:
         thread = fetch(session, address())
         found = extract(thread)
         assert isinstance(found, Repro)
-        ran = Attempts("2.13.0", "3.11.7", (Attempt("fails", "same", "X: y", "", "", 1.0),))
+        ran = Attempts("2.13.0", "3.11.7", (Attempt("fails", "same", "X: y", "", 1.0),))
         return Triage(
             thread, "reproduces", "It fails.", read_stated(thread), found, None, (ran,), judged
         )
