@@ -224,12 +224,12 @@ def drop_function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
             and any(ast.unparse(base).endswith("autograd.Function") for base in owner.bases)
-            for at in reversed(range(2, len(_find_method_parameters(owner, "forward").args)))
+            for at in reversed(range(2, len(_find_forward_parameters(owner).args)))
         ]
 
     def change(location: Any) -> None:
         whole, owner, at = location
-        del _find_method_parameters(owner, "forward").args[at]
+        del _find_forward_parameters(owner).args[at]
         for node in ast.walk(owner):
             value = node.value if isinstance(node, ast.Return) else None
             if isinstance(value, ast.Tuple) and len(value.elts) >= at:
@@ -241,7 +241,8 @@ def drop_function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _find_method_parameters(owner: ast.ClassDef, name: str) -> ast.arguments:
-    """The parameters of a class's method; none where there is no such method."""
-    found = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == name)
+def _find_forward_parameters(owner: ast.ClassDef) -> ast.arguments:
+    """The parameters of a class's `forward`; none where it has no such method."""
+    methods = (each for each in owner.body if isinstance(each, ast.FunctionDef))
+    found = (each for each in methods if each.name == "forward")
     return next((each.args for each in found), ast.arguments([], [], None, [], [], None, []))

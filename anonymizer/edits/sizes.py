@@ -95,26 +95,19 @@ def drop_layouts(program: SourceProgram) -> Iterator[SourceProgram]:
 
 def shrink_dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
     """Every occurrence of a size in inputs and parameters shrinks at once."""
-    found = sorted(
-        {
-            node.value
-            for tree in (program.definitions, program.inputs)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 2
-        },
-        reverse=True,
-    )
-    for value in found:
-        for smaller in dict.fromkeys((2, 4, 8, value // 2)):
-            if smaller < value:
+    sizes = {value for _, value in _list_integers(program) if value > 2}
+    for size in sorted(sizes, reverse=True):
+        for smaller in dict.fromkeys((2, 4, 8, size // 2)):
+            if smaller < size:
                 made = copy.deepcopy(program)
-                for tree in (made.definitions, made.inputs):
-                    for node in ast.walk(tree):
-                        if (
-                            isinstance(node, ast.Constant)
-                            and type(node.value) is int
-                            and node.value % value == 0
-                            and node.value
-                        ):
-                            node.value = node.value // value * smaller
+                for node, value in _list_integers(made):
+                    node.value = value // size * smaller if value % size == 0 else value
                 yield made
+
+
+def _list_integers(program: SourceProgram) -> Iterator[tuple[ast.Constant, int]]:
+    """The whole numbers in the program's text, with their nodes."""
+    for tree in (program.definitions, program.inputs):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and type(node.value) is int:
+                yield node, node.value

@@ -195,15 +195,15 @@ def _change_operators(body: ReproBody) -> Iterator[Neighbour]:
     tree = ast.parse(body.definitions)
     names = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     for family in FAMILIES:
-        for name in (name for name in family if names.count(name) == 1):
-            for other in family:
-                if other != name:
-                    changed = copy.deepcopy(tree)
-                    for node in ast.walk(changed):
-                        if isinstance(node, ast.Attribute) and node.attr == name:
-                            node.attr = other
-                    made = replace(body, definitions=ast.unparse(changed))
-                    yield Neighbour("operator", name, other, made)
+        pairs = ((name, other) for name in family for other in family if other != name)
+        for name, other in pairs:
+            if names.count(name) == 1:
+                changed = copy.deepcopy(tree)
+                for node in ast.walk(changed):
+                    if isinstance(node, ast.Attribute) and node.attr == name:
+                        node.attr = other
+                made = replace(body, definitions=ast.unparse(changed))
+                yield Neighbour("operator", name, other, made)
 
 
 def _change_sizes(body: ReproBody) -> Iterator[Neighbour]:

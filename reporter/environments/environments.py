@@ -212,17 +212,16 @@ class Environments:
         """Bytes of the whole folder on disk; a file with several links counts once."""
         return _count_bytes(self.root)
 
-    def prune(self, cap: int | None, unfinished: bool = True) -> list[CachedEnvironment]:
+    def prune(self, cap: int | None) -> list[CachedEnvironment]:
         """Remove the longest unused environments until the folder is no larger than `cap` bytes
-        (None: all of them).
+        (None: all of them), and what is left of unfinished ones.
 
         What is locked, or was used within the last hour, stays. What no environment needs goes from
         the package cache.
         """
         gone = []
         for item in self.list_all():
-            is_rest = unfinished and not item.is_whole
-            if cap is not None and not is_rest and self.measure_size() <= cap:
+            if cap is not None and item.is_whole and self.measure_size() <= cap:
                 break
             if self._remove(item):
                 gone.append(item)

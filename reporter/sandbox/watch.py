@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 #: Below this much available memory the machine itself suffers, whoever took it.
@@ -31,9 +32,9 @@ def measure_usage(root: int) -> Usage:
     """What `root` and everything it started take; zeros if it is gone."""
     children: dict[int, list[int]] = {}
     threads: dict[int, int] = {}
-    for pid, parent, count in _list_processes():
-        children.setdefault(parent, []).append(pid)
-        threads[pid] = count
+    for process in _list_processes():
+        children.setdefault(process.parent, []).append(process.pid)
+        threads[process.pid] = process.threads
     tree, left = [], [root] if root in threads else []
     while left:
         pid = left.pop()
@@ -61,9 +62,10 @@ def measure_proportional_memory(pids: tuple[int, ...]) -> int:
 def count_tasks(user: int) -> int:
     """Processes and threads that a user has on this machine."""
     count = 0
-    for pid, _, threads in _list_processes():
+    for process in _list_processes():
         try:
-            count += threads if os.stat(f"/proc/{pid}").st_uid == user else 0
+            is_theirs = os.stat(f"/proc/{process.pid}").st_uid == user
+            count += process.threads if is_theirs else 0
         except OSError:
             continue
     return count
@@ -92,8 +94,15 @@ def is_disk_full(pid: int, folder: str) -> bool:
     return state.f_blocks > 0 and state.f_bavail * 100 < state.f_blocks
 
 
-def _list_processes() -> Iterator[tuple[int, int, int]]:
-    """Each process: its number, its parent's, and its threads."""
+class _Process(NamedTuple):
+    """One process: its number, its parent's, and how many threads it has."""
+
+    pid: int
+    parent: int
+    threads: int
+
+
+def _list_processes() -> Iterator[_Process]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
@@ -101,7 +110,7 @@ def _list_processes() -> Iterator[tuple[int, int, int]]:
                     fields = file.read().rpartition(b")")[2].split()
             except OSError:
                 continue
-            yield int(name), int(fields[1]), int(fields[17])
+            yield _Process(int(name), int(fields[1]), int(fields[17]))
 
 
 def _measure_private(pid: int) -> int:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
+from typing import NamedTuple
 
 from reporter.core.kinds import assert_never
 from reporter.core.tokens import redact
@@ -159,13 +160,24 @@ def find_first_sending(store: sqlite3.Connection, key: str, address: str) -> str
     return str(row[0]) if row[0] else None
 
 
-def list_history(store: sqlite3.Connection, key: str) -> list[tuple[str, str, str, str]]:
-    """Every step of a report's filings: time, place, state, detail."""
+class FilingStep(NamedTuple):
+    """A step of a report's filings: when it was (UTC in ISO 8601), where, and the state that began
+    there.
+    """
+
+    time: str
+    place: str
+    state: str
+    detail: str
+
+
+def list_history(store: sqlite3.Connection, key: str) -> list[FilingStep]:
+    """Every step of a report's filings, the first one first."""
     rows = store.execute(
         "SELECT time, repository, state, detail FROM filing_history WHERE key = ? ORDER BY id",
         (key,),
     )
-    return [tuple(map(str, row)) for row in rows]  # type: ignore[misc]
+    return [FilingStep(*map(str, row)) for row in rows]
 
 
 def remember_issue(store: sqlite3.Connection, issue: KnownIssue) -> None:

@@ -16,6 +16,7 @@ from reporter.report.folder import REPORT, REPRO
 from reporter.store.database import open_store
 from reporter.store.filings import (
     Filing,
+    FilingStep,
     KnownIssue,
     is_beside,
     list_filings,
@@ -92,7 +93,7 @@ class ReportOverview:
     report: StoredReport
     filings: tuple[FilingStatus, ...]
     checks: tuple[LastCheck, ...]
-    history: tuple[tuple[str, str, str, str], ...] = ()
+    history: tuple[FilingStep, ...] = ()
 
     @property
     def is_there(self) -> bool:
@@ -155,7 +156,7 @@ class ReportDetails:
 
     def to_json(self) -> Json:
         """The document of --json."""
-        steps = [dict(zip(("time", "place", "state", "detail"), row)) for row in self.known.history]
+        steps = [step._asdict() for step in self.known.history]
         same = [{"key": item.key, "title": item.title} for item in self.alike]
         entry = self.known.to_json()
         return {"schema_version": SCHEMA_VERSION, **entry, "history": steps, "alike": same}
@@ -186,8 +187,9 @@ class ReportDetails:
         lines += [f"checked:      {c.release}: {c.outcome} ({c.time})" for c in self.known.checks]
         lines += [f"like:         {item.key[:_KEY_SHOWN]}  {item.title}" for item in self.alike]
         lines += [
-            f"{time}  {address}: {state}" + (f" ({detail})" if detail else "")
-            for time, address, state, detail in self.known.history
+            f"{step.time}  {step.place}: {step.state}"
+            + (f" ({step.detail})" if step.detail else "")
+            for step in self.known.history
         ]
         return lines
 

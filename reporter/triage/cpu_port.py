@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from reporter.triage.reading.repro_selection import find_devices
 
@@ -23,38 +25,41 @@ def replace_devices(text: str) -> str | None:
     """The program with its devices replaced by the CPU; None where something of a device would be
     left.
     """
-    lines = ["" if _HOUSEKEEPING.match(line) else line for line in text.split("\n")]
-    lines = [
-        line if line or not old else _indent(old) + "pass"
-        for line, old in zip(lines, text.split("\n"))
-    ]
-    changed = "\n".join(lines)
-    edits: list[tuple[int, int, int, str]] = []
-    for node in ast.walk(ast.parse(changed)):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and _MOVED.match(node.value)
-        ):
-            if node.lineno == node.end_lineno and node.end_col_offset is not None:
-                edits.append((node.lineno, node.col_offset, node.end_col_offset, '"cpu"'))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if (
-                node.func.attr in ("cuda", "xpu")
-                and node.func.end_lineno
-                and node.func.end_col_offset
-            ):
-                end = node.func.end_col_offset
-                edits.append((node.func.end_lineno, end - len(node.func.attr), end, "cpu"))
-    found = [line.encode() for line in changed.split("\n")]
-    for line, first, last, new in sorted(edits, reverse=True):
-        found[line - 1] = found[line - 1][:first] + new.encode() + found[line - 1][last:]
-    moved = b"\n".join(found).decode()
+    tidy = "\n".join(
+        _indent(line) + "pass" if _HOUSEKEEPING.match(line) else line for line in text.split("\n")
+    )
+    lines = [line.encode() for line in tidy.split("\n")]
+    for edit in sorted(_list_edits(ast.parse(tidy)), reverse=True):
+        line = lines[edit.line - 1]
+        lines[edit.line - 1] = line[: edit.start] + edit.text.encode() + line[edit.end :]
+    moved = b"\n".join(lines).decode()
     try:
         left = find_devices(moved)
     except SyntaxError:
         return None
     return moved if not left and moved != text else None
+
+
+class _Edit(NamedTuple):
+    """What stands in a line, numbered from 1, in place of its bytes from `start` up to `end`."""
+
+    line: int
+    start: int
+    end: int
+    text: str
+
+
+def _list_edits(tree: ast.Module) -> Iterator[_Edit]:
+    """The names of devices, and calls such as `x.cuda()`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            end = node.end_col_offset
+            if _MOVED.match(node.value) and node.lineno == node.end_lineno and end is not None:
+                yield _Edit(node.lineno, node.col_offset, end, '"cpu"')
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method, line, end = node.func.attr, node.func.end_lineno, node.func.end_col_offset
+            if method in ("cuda", "xpu") and line and end:
+                yield _Edit(line, end - len(method), end, "cpu")
 
 
 def _indent(line: str) -> str:

@@ -97,9 +97,10 @@ def locate(ask: Ask, total: int | None, jobs: int) -> LocatedApplication:
         A `number` of None where doubling came to its limit, or to the end of the time, without the
         bug.
     """
-    low, high, complete = (0, total, True) if total is not None else _gallop(ask)
+    low, high = (0, total) if total is not None else _gallop(ask)
     if high is None:
         return LocatedApplication(None, False)
+    complete = True
     bad: set[int] = set()
     idle = 0
     while complete and high - low > 1 and idle < _PATIENCE:
@@ -122,22 +123,22 @@ def locate(ask: Ask, total: int | None, jobs: int) -> LocatedApplication:
     return LocatedApplication(high, exact, below)
 
 
-def _gallop(ask: Ask) -> tuple[int, int | None, bool]:
+def _gallop(ask: Ask) -> tuple[int, int | None]:
     """Doubles the number of applications until the bug is there.
 
-    Returns the highest number without the bug, the first with it (None: not found), and whether
-    every question was answered.
+    Returns the highest number without the bug, and the first with it; None where it was not found,
+    or a question was not answered.
     """
     low, most = 0, 1
     while most <= _MOST:
         trial = ask([most])[0]
         if trial is None:
-            return low, None, False
+            return low, None
         if trial.bug:
-            return low, most, True
+            return low, most
         low = most if trial.bug is False else low
         most *= 2
-    return low, None, False
+    return low, None
 
 
 def _spread(points: list[int], count: int) -> list[int]:

@@ -44,6 +44,8 @@ _LINK = re.compile(
     r"|github\.com/[\w.-]+/[\w.-]+/(?:blob|tree))"
 )
 _DEVICES = ("cuda", "xpu", "mps", "hpu", "npu", "tpu", "xla", "musa")
+#: Functions of `torch.cuda` that a program may call where there is no CUDA.
+_WITHOUT_CUDA = ("manual_seed", "manual_seed_all", "is_available", "empty_cache")
 
 
 @dataclass(frozen=True)
@@ -284,19 +286,11 @@ def find_devices(text: str) -> tuple[str, ...]:
             if word and word[1] in _DEVICES:
                 found[word[1]] = None
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in _DEVICES and not node.args:
-                found[node.func.attr] = None
-            elif (
-                isinstance(node.func.value, ast.Attribute)
-                and ast.unparse(node.func.value) == "torch.cuda"
-            ):
-                if node.func.attr not in (
-                    "manual_seed",
-                    "manual_seed_all",
-                    "is_available",
-                    "empty_cache",
-                ):
-                    found["cuda"] = None
+            method = node.func.attr
+            if method in _DEVICES and not node.args:
+                found[method] = None
+            elif ast.unparse(node.func.value) == "torch.cuda" and method not in _WITHOUT_CUDA:
+                found["cuda"] = None
     return tuple(found)
 
 
