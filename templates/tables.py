@@ -104,20 +104,32 @@ def list_neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]
     return [(what, say(fails), say(right)) for what, (fails, right) in read_changes(report).items()]
 
 
-def describe_measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:
-    """Variants and their numbers, one row for all that measured the same; none where the text above
+class MeasuredErrors(NamedTuple):
+    """How far a variant is off from eager mode and from float64: absolute, None where it was not
+    measured. `own` is how far eager mode is off from float64.
+    """
+
+    eager: float | None
+    fp64: float | None
+    own: float | None
+
+
+def describe_measured(report: Mapping[str, Any]) -> list[tuple[str, MeasuredErrors]]:
+    """Variants and their errors, one row for all that measured the same; none where the text above
     says it all.
     """
-    rows: dict[tuple[Any, Any, Any], list[str]] = {}
+    rows: dict[MeasuredErrors, list[str]] = {}
     for rung in report["ladder"]:
-        found = rung["max_abs_error"], rung["error_vs_fp64"], rung["eager_error_vs_fp64"]
-        if found[0] is not None or found[1] is not None:
-            rows.setdefault(found, []).append(rung["rung"])
+        errors = MeasuredErrors(
+            rung["max_abs_error"], rung["error_vs_fp64"], rung["eager_error_vs_fp64"]
+        )
+        if errors.eager is not None or errors.fp64 is not None:
+            rows.setdefault(errors, []).append(rung["rung"])
     if len(rows) < 2:
         return []
     return [
-        (names[0] + (f" and {len(names) - 1} more" if names[1:] else ""), *found)
-        for found, names in rows.items()
+        (names[0] + (f" and {len(names) - 1} more" if names[1:] else ""), errors)
+        for errors, names in rows.items()
     ]
 
 

@@ -23,7 +23,7 @@ from anonymizer.model.body.phrases import write_attribute_path
 from anonymizer.model.class_parameters import add_parameters, list_numbers, mask_numbers
 from anonymizer.model.inputs import Inputs, name_varying_sizes, write_attribute
 from anonymizer.model.paths import Paths
-from anonymizer.trace.ownership import Ownership
+from anonymizer.trace.ownership import Ownership, Registration
 from anonymizer.trace.tree import ROOT, Function, ModuleCall, Step, TracedProgram
 
 NAME = "Repro"
@@ -353,9 +353,9 @@ class Writer:
                 )
             elif name in tensors:
                 lines.append(write_attribute(name, self.program.given[tensors[name]]))
-        for _label, attribute, other in self.ownership.find_ties():
-            paths = [self._find_state_path(block.module, at) for at in (attribute, other)]
-            if None not in paths and self._is_innermost(block.module, attribute[0], other[0]):
+        for one, other in self.ownership.find_ties():
+            paths = [self._find_state_path(block.module, place) for place in (one, other)]
+            if None not in paths and self._is_innermost(block.module, one.module, other.module):
                 lines.append(f"self.{paths[1]} = self.{paths[0]}")
         return lines
 
@@ -365,9 +365,9 @@ class Writer:
         )
         return common == block
 
-    def _find_state_path(self, block: int, attribute: tuple[int, str]) -> str | None:
-        path = self.find_path(block, attribute[0])
-        return None if path is None else write_attribute_path(f"{path}.{attribute[1]}")
+    def _find_state_path(self, block: int, place: Registration) -> str | None:
+        path = self.find_path(block, place.module)
+        return None if path is None else write_attribute_path(f"{path}.{place.attribute}")
 
     def find_path(self, block: int, module: int) -> str | None:
         """The public path of a module as seen from a block that it lies in."""

@@ -4,7 +4,7 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,13 +49,7 @@ def unpack(
         unpack(item, metas, readers) if isinstance(item, ModuleCall) else item
         for item in call.items
     ]
-    parts: dict[str, dict[int, str]] = {}
-    for item in items:
-        if isinstance(item, Step) and item.node.target == "operator.getitem":
-            of, index = item.node.args
-            if isinstance(of, Ref) and isinstance(metas.get(of.name), tuple):
-                if isinstance(index, int):
-                    parts.setdefault(of.name, {})[index] = item.node.name
+    parts = _find_parts(items, metas)
     gone: set[str] = set()
     done: list[Step | ModuleCall] = []
     for item in items:
@@ -69,6 +63,21 @@ def unpack(
         if not (isinstance(item, Step) and name in gone):
             done.append(item)
     return replace(call, items=tuple(done))
+
+
+def _find_parts(
+    items: Iterable[Step | ModuleCall], metas: Mapping[str, object]
+) -> dict[str, dict[int, str]]:
+    """Of each operation with several results: index -> the name of what is taken out there."""
+    parts: dict[str, dict[int, str]] = {}
+    for item in items:
+        if isinstance(item, Step) and item.node.target == "operator.getitem":
+            of, index = item.node.args
+            if not (isinstance(of, Ref) and isinstance(index, int)):
+                continue
+            if isinstance(metas.get(of.name), tuple):
+                parts.setdefault(of.name, {})[index] = item.node.name
+    return parts
 
 
 def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:

@@ -37,6 +37,13 @@ class TensorOwner(NamedTuple):
     attribute: str
 
 
+class Registration(NamedTuple):
+    """Where a parameter or buffer is registered: the number of the module, and the attribute."""
+
+    module: int
+    attribute: str
+
+
 class Ownership:
     """The tree of blocks (by module number; `ROOT` is the traced function) and what each of them
     holds.
@@ -85,43 +92,46 @@ class Ownership:
         return common
 
     def _find_owners(self) -> dict[str, TensorOwner]:
-        registered: dict[str, list[tuple[int, str]]] = {}
-        for module in self.program.modules.values():
-            if module.number in self.callers:
-                for attribute, label in module.state:
-                    registered.setdefault(label, []).append((module.number, attribute))
-        users: dict[str, dict[int, None]] = {}
-        for call in self.program.root.list_calls():
-            for item in call.items:
-                if isinstance(item, Step):
-                    for name in item.list_refs():
-                        users.setdefault(name, {})[call.module] = None
-        for name in self.program.outputs:
-            users.setdefault(name, {})[ROOT] = None
+        in_layers: dict[str, Registration] = {}
+        for label, place in self._list_in_layers():
+            in_layers.setdefault(label, place)
+        users = self._find_users()
         owners: dict[str, TensorOwner] = {}
         for label, given in self.program.given.items():
             if given.kind == "input":
                 owners[label] = TensorOwner(ROOT, ROOT, "")
-                continue
-            stock = [name for name in registered.get(label, ()) if name[0] not in self.calls]
-            if stock:
-                owners[label] = TensorOwner(self.find_parent(stock[0][0]), *stock[0])
+            elif label in in_layers:
+                layer, attribute = in_layers[label]
+                owners[label] = TensorOwner(self.find_parent(layer), layer, attribute)
             elif label in users:
                 block = self.find_innermost(list(users[label]))
                 owners[label] = TensorOwner(block, block, "")
         return owners
 
-    def find_ties(self) -> Iterator[tuple[str, tuple[int, str], tuple[int, str]]]:
-        """(label, place, other place) of parameters that are registered with several stock
-        layers.
-        """
-        first: dict[str, tuple[int, str]] = {}
+    def _list_in_layers(self) -> Iterator[tuple[str, Registration]]:
+        """The labels of what stock layers that are called hold, each with its place."""
         for module in self.program.modules.values():
             if module.number in self.callers and module.number not in self.calls:
                 for attribute, label in module.state:
-                    owned = (module.number, attribute)
-                    if first.setdefault(label, owned) != owned:
-                        yield label, first[label], owned
+                    yield label, Registration(module.number, attribute)
+
+    def _find_users(self) -> dict[str, dict[int, None]]:
+        """The numbers of the blocks that read a value, by its name, in order."""
+        users: dict[str, dict[int, None]] = {}
+        for call in self.program.root.list_calls():
+            for item in call.items:
+                for name in item.list_refs() if isinstance(item, Step) else ():
+                    users.setdefault(name, {})[call.module] = None
+        for name in self.program.outputs:
+            users.setdefault(name, {})[ROOT] = None
+        return users
+
+    def find_ties(self) -> Iterator[tuple[Registration, Registration]]:
+        """Of parameters that several stock layers hold: the first place, and each other one."""
+        first: dict[str, Registration] = {}
+        for label, place in self._list_in_layers():
+            if first.setdefault(label, place) != place:
+                yield first[label], place
 
     def reaches(self, block: int, name: str) -> bool:
         """Whether a block can write a given tensor or a module as an attribute of its own, or of

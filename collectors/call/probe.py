@@ -253,8 +253,7 @@ class FillMemoryMode(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         before = args[0].numel() if "resize_" in str(func) and args else 0
         result = func(*args, **(kwargs or {}))
-        name = str(func)
-        if (name.split(".")[1] if "." in name else name) in EMPTY:
+        if shorten_name(func) in EMPTY:
             for tensor in tree_flatten(result)[0]:
                 if isinstance(tensor, torch.Tensor) and tensor.numel() > before:
                     _poison(tensor if not before else tensor.flatten()[before:])
@@ -283,8 +282,7 @@ class RecastMode(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        name = str(func)
-        if (name.split(".")[1] if "." in name else name) in _CASTS:
+        if shorten_name(func) in _CASTS:
             tensors = [leaf for leaf in tree_flatten(args)[0] if isinstance(leaf, torch.Tensor)]
             outside = _find_undefined(tensors[-1], result) if tensors else None
             if outside is not None:

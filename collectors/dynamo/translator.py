@@ -16,6 +16,7 @@ from ..machine.public_names import NotInGraphError, find_public_name, is_torch_o
 from ..protocol.captured_graph import CapturedGraph, GraphInput, GraphOperation, InputKind, Symbols
 from ..protocol.captured_values import Encoded, OperationKind, ResultLayout, TensorLayout
 from . import stock_layers
+from .encoded_values import encode_value
 from .value_statistics import (
     ValueStatistics,
     has_data,
@@ -277,34 +278,9 @@ class Translator:
             if public == "":
                 return self.sizes[value.name].value
             return {"ref": public}
-        if value is None or isinstance(value, (bool, str)):
-            return value
-        if isinstance(value, (int, float)):
-            return (
-                {"float": repr(value)} if isinstance(value, float) and value - value != 0 else value
-            )
-        if isinstance(value, torch.dtype):
-            return {"atom": str(value)}
-        if isinstance(value, torch.device):
-            return {"device": value.type}
-        if isinstance(value, (torch.memory_format, torch.layout)):
-            return {"atom": str(value)}
-        if value is Ellipsis:
-            return {"atom": "..."}
-        if isinstance(value, slice):
-            return {"slice": [self._encode(part) for part in (value.start, value.stop, value.step)]}
-        if isinstance(value, tuple):
-            return {"tuple": [self._encode(item) for item in value]}
-        if isinstance(value, list):
-            return {"list": [self._encode(item) for item in value]}
-        if isinstance(value, dict):
-            return {"dict": [[key, self._encode(item)] for key, item in value.items()]}
         if isinstance(value, torch.SymInt):
             return _read_size(value)
-        raise NotInGraphError(
-            "an argument of type "
-            + (type(value).__name__ if is_torch_owned(type(value)) else "object")
-        )
+        return encode_value(value, self._encode)
 
     def _flatten(self, value: Any) -> List[Encoded]:
         if isinstance(value, (tuple, list)):

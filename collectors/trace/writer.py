@@ -11,8 +11,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import torch
 
 from ..call import context
+from ..dynamo.encoded_values import build_refusal, encode_value
 from ..dynamo.translator import read_tensor_meta
-from ..machine.public_names import NotInGraphError, is_torch_owned
 from ..protocol.captured_trace import Switches, TracedBlock, TracedItem, TracedOperation
 from ..protocol.captured_values import Encoded, EncodedReference, OperationKind, ResultLayout
 from .registry import Registry
@@ -59,32 +59,11 @@ class TraceWriter:
             return {"ref": self.registry.resolve_name(value)}
         if type(value) is Size:
             return self._refer_to_size(value)
-        if value is None or isinstance(value, (bool, str)):
-            return value
-        if isinstance(value, float):
-            return {"float": repr(float(value))} if value - value != 0 else float(value)
-        if isinstance(value, int):
-            return int(value)
-        if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
-            return {"atom": str(value)}
-        if isinstance(value, torch.device):
-            return {"device": value.type}
-        if value is Ellipsis:
-            return {"atom": "..."}
-        if isinstance(value, slice):
-            return {"slice": [self.encode(part) for part in (value.start, value.stop, value.step)]}
-        if isinstance(value, tuple):
-            return {"tuple": [self.encode(item) for item in value]}
-        if isinstance(value, list):
-            return {"list": [self.encode(item) for item in value]}
-        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-            return {"dict": [[key, self.encode(item)] for key, item in value.items()]}
         if isinstance(value, type) and value in (bool, int, float):
             return {"atom": value.__name__}
-        owned = is_torch_owned(type(value))
-        raise NotInGraphError(
-            "an argument of type " + (type(value).__name__ if owned else "object")
-        )
+        if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+            raise build_refusal(value)
+        return encode_value(value, self.encode)
 
     def _refer_to_size(self, size: Size) -> Union[int, EncodedReference]:
         """A reference to the size, read or computed in the block where it is first wanted."""

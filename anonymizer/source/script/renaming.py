@@ -59,19 +59,26 @@ class Renaming(ast.NodeTransformer):
         if function is not None:
             names.tables["definitions"][function] = self.bound[function] = PUBLIC[FUNCTION]
         self.attributes: dict[str, str] = {}
+        self._bind_attributes(tree)
+        self.bound.update(self.attributes)
+        self._bind_names(tree)
+
+    def _bind_attributes(self, tree: ast.Module) -> None:
+        """What classes and assignments to attributes bind."""
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                for member in node.body:
-                    for name in _list_bound(member):
-                        self._bind_attribute(name)
+                for name in (name for member in node.body for name in _list_bound(member)):
+                    self._bind_attribute(name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 self._bind_attribute(node.attr)
-        self.bound.update(self.attributes)
+
+    def _bind_names(self, tree: ast.Module) -> None:
+        """Classes, functions, parameters and variables, in the order of the text."""
+        classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
         modules = {
             node.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef)
-            and any("nn.Module" in ast.unparse(base) for base in node.bases)
+            for node in classes
+            if any("nn.Module" in ast.unparse(base) for base in node.bases)
         }
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
