@@ -156,6 +156,12 @@ def _check_value(key: str, value: object, location: str) -> Any:
 def fill(form: IssueForm, values: Mapping[str, Any]) -> str:
     """The body of an issue by `form`.
 
+    Args:
+        values: what the templates name, as `collect_values` of `templates.issue` has them.
+
+    Returns:
+        Markdown.
+
     Raises:
         FormError: a template of the user's own is not one, uses a name that there is not, or does
             what the sandbox refuses.

@@ -105,8 +105,13 @@ def _without_other_threads(text: str) -> str:
 
 
 def cut_log(text: str, last: int = LAST) -> str:
-    """`text` without the frames in the middle of its tracebacks, and without the middle of long
+    """A log without the frames in the middle of its tracebacks, and without the middle of long
     messages.
+
+    Args:
+        text: what a process printed.
+        last: how many frames stay at the end of each traceback; the program's own, and the
+            compiler's first after each of them, stay everywhere.
     """
     text = _without_other_threads(text)
     lines: list[str] = []

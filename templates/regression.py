@@ -53,6 +53,10 @@ def name_method(failure: ReproducedFailure) -> str:
 def render_test(failure: ReproducedFailure, repro: str) -> str:
     """The text of `test_repro.py` that is nearest to the target's suites; unformatted.
 
+    Args:
+        failure: what the repro has shown.
+        repro: the text of `repro.py`.
+
     Raises:
         ValueError: the repro has nothing to call.
     """

@@ -11,8 +11,12 @@ from typing import Any
 
 
 def is_earlier(one: str, two: str) -> bool:
-    """Whether torch version `one` is surely older than `two`: by release, or as a pre-release or
+    """Whether a torch release is surely older than another: by its number, or as a pre-release or
     nightly of the same one.
+
+    Args:
+        one: as `torch.__version__` has it, such as `2.13.0+cpu`.
+        two: the other one.
     """
     first, second = _parse_version(one), _parse_version(two)
     if first[0] != second[0]:
@@ -39,8 +43,11 @@ def _parse_version(text: str) -> tuple[tuple[int, ...], int | None]:
 def find_regressions(
     torch: str, differs_from: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Those rows of `differs_from` that make the failure in `torch` a regression: earlier releases
-    that were right.
+    """The earlier releases that were right, which make a failure a regression.
+
+    Args:
+        torch: the release that fails, as `torch.__version__` has it.
+        differs_from: rows of report.json with a `torch`.
     """
     return [row for row in differs_from if is_earlier(row["torch"], torch)]
 
@@ -48,8 +55,15 @@ def find_regressions(
 def list_release_rows(
     report: Mapping[str, Any], others: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """What was seen on each release, oldest first: this one, those of `differs_from`, and `others`
-    (version -> words). Another build of this release that fails as well says nothing more.
+    """What was seen on each release, oldest first: this one, those of `differs_from`, and others.
+    Another build of this release that fails as well says nothing more.
+
+    Args:
+        report: report.json.
+        others: release, as `torch.__version__` has it -> words for what was seen there.
+
+    Returns:
+        Rows of release and words.
     """
     own = report["torch"]
     seen, of = report["verdict"]["reproduced"]

@@ -134,8 +134,14 @@ def describe_measured(report: Mapping[str, Any]) -> list[tuple[str, MeasuredErro
 
 
 def list_requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, str]]:
-    """What the repro (its text) needs and what it does not, as rows: the receiving side asks for
-    each of them by name.
+    """What the repro needs and what it does not: the receiving side asks for each of them by name.
+
+    Args:
+        report: report.json.
+        repro: the text of the repro.
+
+    Returns:
+        Rows of what may be needed, and what is to be said of it in Markdown.
     """
     if kernel.is_kernel(report):
         return kernel.list_requirements(report)

@@ -105,8 +105,11 @@ def escape_unseen(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` UTF-8 bytes: the beginning, a note of what is missing, and the (longer)
+    """At most so many bytes of a text: the beginning, a note of what is missing, and the (longer)
     end.
+
+    Args:
+        limit: UTF-8 bytes; where not even the note fits, the result is empty.
     """
     if count_bytes(text) <= limit:
         return text
@@ -125,13 +128,21 @@ def count_bytes(text: str) -> int:
 
 
 def fit_on_line(text: str, limit: int = 160) -> str:
-    """The text on one line, cut at `limit` characters."""
+    """The text on one line, cut with an ellipsis.
+
+    Args:
+        limit: the most characters, the ellipsis counted.
+    """
     line = escape_unseen(" ".join(text.split()))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def render_cell(text: str, limit: int = 120) -> str:
-    """Text for a cell of a Markdown table. What is outside of code spans cannot become HTML."""
+    """Text for a cell of a Markdown table. What is outside of code spans cannot become HTML.
+
+    Args:
+        limit: the most characters, before bars and angle brackets are escaped.
+    """
     # GitHub splits a row at bars before it looks for spans, but inside of a span it shows an entity
     # as it is written
     parts = re.split(r"(`+[^`]*`+)", fit_on_line(text, limit).replace("|", "\\|"))

@@ -57,10 +57,13 @@ _EFFECT_TITLE = "{compiler}: Python's state after the call differs from eager wi
 def render_title(report: Mapping[str, Any], log: str = "") -> str:
     """The issue's title: component, what happens, with which operators.
 
-    One line of at most 150 characters.
+    Args:
+        report: report.json.
+        log: what the repro prints, tidied; an exception without words of its own is told by where
+            it says that it was raised.
 
-    An exception without words of its own is told by where the (tidied) `log` says that it was
-    raised.
+    Returns:
+        One line of at most 150 characters.
     """
     if kernel.is_kernel(report):
         return kernel.render_title(report)

@@ -124,10 +124,12 @@ class ExpressionWriter:
         return self._read(value.name) if isinstance(value, Ref) else self.write_operand(value)
 
     def write_call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
-        """The call of a node without its first `skip` arguments.
+        """The call of a node. A node that opens a region becomes what stands after `with`.
 
-        `function` stands for the node's target where that is given. A node that opens a region
-        becomes what stands after `with`.
+        Args:
+            skip: how many of its first arguments are left out: 1 for a method, whose receiver
+                stands before its name.
+            function: what is called, as an expression; None: the public name of the node's target.
 
         Raises:
             NotPublicError: it holds what may not leave.

@@ -102,9 +102,11 @@ def read_operation(item: EncodedOperation, meta: Any) -> Node:
 
 
 def read_layer(data: LayerConstructor, training: bool) -> StockLayer:
-    """A stock layer from its JSON form: {"class", "kwargs"}; a list among these becomes a tuple.
+    """A stock layer from its JSON form; a list among its arguments becomes a tuple.
 
-    `training` is the mode that it is called in.
+    Args:
+        data: `class` and `kwargs`, as `read_constructor` of the collectors has them.
+        training: the mode that it is called in.
     """
     kwargs = tuple((key, _read_layer_argument(value)) for key, value in data["kwargs"].items())
     return StockLayer(data["class"], kwargs, training)

@@ -26,8 +26,14 @@ def compute_contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether a tensor lies in memory like a fresh one; the strides, in elements, of dimensions of
-    size 1 say nothing, nor do those of an empty tensor.
+    """Whether a tensor lies in memory like a fresh one.
+
+    The strides of dimensions of size 1 say nothing, nor do those of an empty tensor, as in
+    `_compute_contiguous` of torch 2.13.0, `c10/core/Contiguity.h`.
+
+    Args:
+        shape: sizes, of which none is negative.
+        stride: in elements, one for each size.
     """
     places = zip(shape, stride, compute_contiguous_strides(shape))
     return 0 in shape or all(size == 1 or step == usual for size, step, usual in places)
@@ -39,7 +45,13 @@ def order_dimensions(stride: Sequence[int]) -> list[int]:
 
 
 def compute_extent(shape: Sequence[int], stride: Sequence[int]) -> int:
-    """How many elements lie between the first one of a tensor and the last, both included."""
+    """How many elements lie between the first one of a tensor and the last, both included; 0 for an
+    empty one.
+
+    Args:
+        shape: sizes.
+        stride: in elements, one for each size.
+    """
     return 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, stride))
 
 

@@ -370,7 +370,15 @@ class Writer:
         return None if path is None else write_attribute_path(f"{path}.{place.attribute}")
 
     def find_path(self, block: int, module: int) -> str | None:
-        """The public path of a module as seen from a block that it lies in."""
+        """The public path of a module as seen from a block that it lies in.
+
+        Args:
+            block: the module number of the block.
+            module: the number of the module.
+
+        Returns:
+            Names with dots between them, empty for the block itself; None where there is no path.
+        """
         if module == block:
             return ""
         parent = self.ownership.find_parent(module)

@@ -24,7 +24,15 @@ class Paths:
     made: Mapping[int, str]
 
     def list_state(self, block: int, prefix: str) -> list[tuple[str, str]]:
-        """(public path, name of the given tensor) of each parameter and buffer below a block."""
+        """Each parameter and buffer below a block.
+
+        Args:
+            block: the module number of the block.
+            prefix: the public path of the block with a dot behind it; empty for the whole model.
+
+        Returns:
+            Pairs of the public path and the label of the given tensor.
+        """
         found = []
         for path, module in self._list_members(block):
             if module in self.attributes:
@@ -37,8 +45,14 @@ class Paths:
         return found
 
     def list_modules(self, block: int, prefix: str) -> list[tuple[str, int]]:
-        """(public path, number of the private module that it stands for) of a block and of each
-        block and layer below it.
+        """A block, and each block and layer below it.
+
+        Args:
+            block: the module number of the block.
+            prefix: the public path of the block with a dot behind it; empty for the whole model.
+
+        Returns:
+            Pairs of the public path and the number of the private module that it stands for.
         """
         found = [(prefix.rstrip("."), block)]
         for path, module in self._list_members(block):

@@ -60,7 +60,12 @@ def read_inputs(
 
 
 def choose_names(count: int, parameters: Sequence[str]) -> list[str]:
-    """Names for so many arguments: the parameters' where they are enough, else short ones."""
+    """Names for some arguments: the parameters' where they are enough, else short ones.
+
+    Args:
+        count: how many arguments there are.
+        parameters: names of the function's own; with one of them twice none is taken.
+    """
     if len(parameters) >= count and len(set(parameters)) == len(parameters):
         return list(parameters[:count])
     return list(SHORT[:count]) if count <= len(SHORT) else [f"x{index}" for index in range(count)]

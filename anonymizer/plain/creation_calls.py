@@ -54,7 +54,15 @@ def list_sizes(body: ReproBody) -> list[int]:
 
 
 def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
-    """The program with inputs in which every dimension of the size `old` has the size `new`."""
+    """The program with inputs in which every dimension of the size `old` has the size `new`.
+
+    What `torch.arange(n).reshape(...)` counts up to fits the new sizes.
+
+    Args:
+        body: is left as it is.
+        old: a size that stands in the creation calls as a number; others are not found.
+        new: no less than 0.
+    """
     function = body.parse_creations()
     counted = _find_counting_calls(function)
     sizes = [
@@ -75,8 +83,11 @@ def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
 
 
 def fill_inputs(body: ReproBody, value: str) -> ReproBody:
-    """The program with one value, such as `-inf`, everywhere in each tensor of floats that it is
-    given.
+    """The program with one value everywhere in each tensor of floats that it is given.
+
+    Args:
+        body: is left as it is.
+        value: a word that Python's `float` takes, such as `-inf`.
     """
     return body.with_creations(_Fill(value).visit(body.parse_creations()))
 

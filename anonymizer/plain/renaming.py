@@ -20,8 +20,12 @@ _NUMBERED = {"model": "model", "Block": "Model", "Thing": "Thing"}
 
 
 def rename_program(tree: ast.Module, others: Iterable[str], *more: ast.AST) -> ast.Module:
-    """Gives the program the name that people give it, in its definitions and `more`; `others` are
-    texts that stand beside them.
+    """Gives the program the name that people give it.
+
+    Args:
+        tree: the definitions, which are changed in place and returned.
+        others: texts that stand beside them, whose names are taken.
+        more: trees in which it is renamed, too.
     """
     names = _find_taken_names(tree, others)
     renaming = NameRenaming({old: new for old, new in _RENAMED.items() if new not in names})

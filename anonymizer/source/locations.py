@@ -25,7 +25,13 @@ def list_bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 def copy_with_place(
     program: SourceProgram, locate: Callable[[SourceProgram], list[Any]], index: int
 ) -> tuple[SourceProgram, Any]:
-    """A copy of the program, and the place at `index` among those that `locate` finds in it."""
+    """A copy of the program, and one of its places, which an edit may change.
+
+    Args:
+        locate: finds the places of an edit, in one order for all copies of a program. They hold
+            nodes of the program that it is given.
+        index: of the place among them.
+    """
     made = copy.deepcopy(program)
     return made, locate(made)[index]
 

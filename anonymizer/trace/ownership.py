@@ -136,6 +136,10 @@ class Ownership:
     def reaches(self, block: int, name: str) -> bool:
         """Whether a block can write a given tensor or a module as an attribute of its own, or of
         what it holds.
+
+        Args:
+            block: the module number of the block.
+            name: the label of the tensor, or what `name_module` makes of the number of a module.
         """
         number = parse_module_name(name)
         if number is not None:

@@ -43,7 +43,14 @@ class Records:
         self._storages: Dict[Tuple[str, int], List[str]] = {}
 
     def add(self, value: Any, prefix: str, table: Mapping[str, object]) -> str:
-        """The id of a live value that is going to have a record in the table."""
+        """The id of a live value that is going to have a record in a table.
+
+        The value is kept alive, so that Python's id of it stays its own.
+
+        Args:
+            prefix: one letter, which tells the tables apart.
+            table: where its record will be, under this id; records are numbered as they come.
+        """
         key = prefix + str(len(table))
         self.known[id(value)] = key
         self.alive.append(value)

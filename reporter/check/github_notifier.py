@@ -61,6 +61,14 @@ def notify_issues(
 ) -> list[Notification]:
     """Tell the issues of these results what has changed.
 
+    Args:
+        results: of this run of `check`.
+        user: sees the comments and is asked before any is posted.
+        is_sure: `user` has agreed beforehand and is not asked.
+
+    Returns:
+        One for each comment that was to be posted; none where `user` declined.
+
     Raises:
         UsageError: the store cannot be used.
         LeakError: a comment names this machine or its user.

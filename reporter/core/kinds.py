@@ -36,8 +36,15 @@ _W = TypeVar("_W", bound=Word)
 
 
 def read_word(words: type[_W], word: object, source: str) -> _W | None:
-    """The member for a word that stands in `source`, a document of the user's; None where it has
-    none.
+    """The member of a vocabulary for a word of a document of the user's.
+
+    Args:
+        words: the vocabulary.
+        word: as it stands there; None or an empty text where there is none.
+        source: what messages call the document.
+
+    Returns:
+        None where there is no word.
 
     Raises:
         UsageError: the word is not known.

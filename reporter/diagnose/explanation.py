@@ -199,8 +199,12 @@ def explain_verdict(verdict: CapturedVerdict) -> str:
 def write_command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
     """The shell command that runs the script once more and measures the cited rungs again.
 
-    The script's own backend has no name in `RUNGS`; it is measured anyhow. Nothing where the
-    program was not started by us.
+    Args:
+        options: the script, its arguments and its interpreter.
+        cited: names of rungs. The script's own backend has none in `RUNGS`; it is measured anyhow.
+
+    Returns:
+        One line; empty where the program was not started by us.
     """
     if options.attach is not None:
         return ""

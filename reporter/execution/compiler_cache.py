@@ -26,8 +26,11 @@ _COMPILED_HEADER = ".gch"
 
 
 def prepare_warm_folder(python: Path, otherwise: Path) -> Path:
-    """Where the warm-up cache of an interpreter lies, which outlives the run; below `otherwise` if
-    the home is read-only.
+    """Where the warm-up cache of an interpreter lies, which outlives the run; the folder is made.
+
+    Args:
+        python: the interpreter, by whose path the folder is named.
+        otherwise: a folder of the run, below which it lies if the home is read-only.
     """
     warm = name_warm_folder(python)
     try:
@@ -130,12 +133,18 @@ def is_ready(warm: Path) -> bool:
 
 
 def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
-    """Give a new `cache` the checks of the C++ toolchain that a warm-up has made, and nothing
+    """Give a new cache the checks of the C++ toolchain that a warm-up has made, and nothing
     compiled from a program.
 
     They depend on the machine and the compiler only, cost ten seconds, and are found by the hash of
-    their source. Without a finished warm-up nothing is copied. `with_prefix` links the compiled
-    header of kernels as well, which torch of these releases would not have.
+    their source.
+
+    Args:
+        cache: the folder for TORCHINDUCTOR_CACHE_DIR; it is made where it is missing.
+        warm: the cache of the warm-up; where it is None, or the warm-up has not ended, nothing is
+            copied.
+        with_prefix: link the compiled header of kernels as well, which torch of these releases
+            would not have.
     """
     cache.mkdir(parents=True, exist_ok=True)
     for path in _list_whole_files(warm):
@@ -150,11 +159,14 @@ def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
 
 
 def lend_headers(temporary: Path, warm: Path | None) -> None:
-    """Link torch's precompiled C++ headers to where a process with `temporary` as its TMPDIR looks
-    for them.
+    """Link torch's precompiled C++ headers to where a process looks for them.
 
     They are found by the hash of their text, compiler and flags, take ten seconds and 150 MB each,
     and hold nothing of a program.
+
+    Args:
+        temporary: the TMPDIR of the process.
+        warm: the cache of the warm-up that compiled them; None: nothing is linked.
     """
     try:
         user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
@@ -164,7 +176,12 @@ def lend_headers(temporary: Path, warm: Path | None) -> None:
 
 
 def link_headers(target: Path, warm: Path | None) -> None:
-    """Link the precompiled headers of a warm-up's cache into a folder; none before it is whole."""
+    """Link the precompiled headers of a warm-up's cache into a folder; none before it is whole.
+
+    Args:
+        target: is made where there is something to link.
+        warm: the cache; None: nothing is linked.
+    """
     for path in _list_whole_files(warm):
         if warm is not None and path.parts[0] == HEADERS and path.match("*.h*"):
             target.mkdir(parents=True, exist_ok=True)

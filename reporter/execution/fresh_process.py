@@ -93,10 +93,18 @@ def run_cold(
     describe: bool = False,
     warm: Path | None = None,
 ) -> Answer:
-    """Runs `python repro.py` in an empty folder with an empty cache; `timeout` in seconds.
+    """Runs `python repro.py` in an empty folder with an empty cache.
 
-    Without `describe` exactly that happens and the answer has no `failure`; with it the same
-    text runs as `__main__` of a fresh interpreter that writes its failure down.
+    Without `describe` exactly that happens and the answer has no `failure`; with it the same text
+    runs as `__main__` of a fresh interpreter that writes its failure down.
+
+    Args:
+        text: the complete repro.
+        timeout: in seconds.
+        env: the environment in place of this process's; credentials are taken out of both.
+        describe: whether the failure is written down.
+        warm: the cache of a warm-up, whose toolchain checks and headers are used; None: the process
+            makes its own.
     """
     if describe:
         return run_fresh(python, {"id": 0, "text": text, "timeout": timeout}, warm, env).answer

@@ -37,11 +37,22 @@ class FreshRuns:
             self.preloaded.start(inductor)
 
     def run_cold(self, text: str, limit: float) -> Answer:
-        """A really cold process, which says how it failed."""
+        """A really cold process, which says how it failed.
+
+        Args:
+            text: the complete repro.
+            limit: in seconds.
+        """
         return run_cold(self.python, text, limit, describe=True, warm=self.warm)
 
     def run_again(self, text: str, limit: float) -> Answer:
-        """One more, beside a cold one: a fork of the preloaded process."""
+        """One more, beside a cold one: a fork of the preloaded process, or where there is none
+        another cold one.
+
+        Args:
+            text: the complete repro.
+            limit: in seconds.
+        """
         forked = self._fork({"id": 0, "text": text, "timeout": limit})
         return forked.answer if forked is not None else self.run_cold(text, limit)
 
@@ -60,7 +71,12 @@ class FreshRuns:
         return forked.answer if forked is not None else self.run_cold(text, limit)
 
     def run_control(self, text: str, limit: float) -> Answer:
-        """The text without the compiler."""
+        """The text without the compiler: what is compiled runs in eager mode.
+
+        Args:
+            text: the complete repro.
+            limit: in seconds.
+        """
         forked = self._fork(
             {"id": 0, "text": text, "timeout": limit, "overrides": control.WITHOUT_COMPILER}
         )

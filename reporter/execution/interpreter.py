@@ -285,7 +285,12 @@ def ask(
 
 
 def has_module(name: str, target: Path, cwd: Path) -> bool:
-    """Whether `target` finds a top-level module from `cwd`; nothing of it is imported.
+    """Whether an interpreter finds a top-level module; nothing of it is imported.
+
+    Args:
+        name: of the module, without a dot.
+        target: the interpreter.
+        cwd: the folder that a script would run in, whose modules are found, too.
 
     Raises:
         UsageError: the interpreter cannot be asked.

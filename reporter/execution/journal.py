@@ -65,7 +65,12 @@ class Journal:
         return self._entries.get(key)
 
     def put(self, key: str, answer: Mapping[str, Any]) -> None:
-        """Remember an answer; it is safe on disk after the next `flush`."""
+        """Remember an answer; it is safe on disk after the next `flush`.
+
+        Args:
+            key: what tells the question apart; a later answer to the same one counts.
+            answer: data that JSON can write.
+        """
         self._entries[key] = answer
         self._pending.append(json.dumps({"key": key, "answer": answer}))
 

@@ -152,8 +152,12 @@ def _build_ladder(
 def check_kernel_report(
     to: Destination, finished: FinishedKernel, script: str, note: Callable[[str], None]
 ) -> Outgoing:
-    """The report as it leaves; `script` is the path of the private program, `note` gets what the
-    lint found.
+    """The report as it leaves.
+
+    Args:
+        to: where it goes, and how.
+        script: the path of the private program.
+        note: gets what the lint found.
 
     Raises:
         LeakError, UsageError: as `build_outgoing` does.

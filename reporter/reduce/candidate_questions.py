@@ -140,8 +140,11 @@ class Questions:
         return found[1] if found is not None else None
 
     def holds(self, candidate: Candidate | None, hints: Iterable[Candidate | None] = ()) -> bool:
-        """Whether one candidate shows the failure; `hints` may be asked next and run meanwhile on
-        idle workers.
+        """Whether one candidate shows the failure.
+
+        Args:
+            candidate: None, or one that cannot be written as a text, does not show it.
+            hints: candidates that may be asked about next; they run meanwhile on idle workers.
         """
         text = self._write(candidate)
         if text is None or candidate is None or self._is_enough():
@@ -174,8 +177,15 @@ class Questions:
         candidate: Candidate,
         make: Callable[[list[T], Candidate], Candidate | None],
     ) -> tuple[list[T], Candidate]:
-        """The fewest of the items with which the failure stays, by delta debugging, and their
-        candidate; `make` gets the items of an option and the candidate of all that is left.
+        """The fewest of some items with which the failure stays, by delta debugging.
+
+        Args:
+            candidate: the one that has all of the items.
+            make: builds a candidate with some items only, from the smallest one so far; None where
+                that is no program.
+
+        Returns:
+            The items that are left, and their candidate.
         """
 
         def test_batch(options: Sequence[list[T]]) -> int | None:

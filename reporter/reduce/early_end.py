@@ -28,6 +28,10 @@ _LOADERS = frozenset(
 def comes_early(failure: Failure | None, assertion: ReproAssertion) -> bool:
     """Whether a described failure seems to be raised inside Inductor's Python, in the forward of
     the first compile.
+
+    Args:
+        failure: of a run of the harness; None: it was not described, and nothing is said of it.
+        assertion: what the harness asserts.
     """
     frames = (failure.get("frames") if failure is not None else None) or ()
     if (

@@ -68,8 +68,11 @@ def convert_to_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
 
 
 def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
-    """The graph with the given tensor values turned into inputs (fed synthetically), their
-    producers dropped if unused.
+    """The graph with some of its values turned into inputs (fed synthetically), their producers
+    dropped if unused.
+
+    Args:
+        names: of values; None is returned where one is not known to be a tensor.
     """
     fresh: list[Input] = []
     replaced: dict[str, str] = {}
@@ -92,8 +95,14 @@ def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
 
 
 def select_prefix(graph: Graph, length: int) -> Graph | None:
-    """The first `length` nodes; what the rest would have read, and what was an output already, is
-    returned.
+    """The first nodes of a graph; what the rest would have read, and what was an output already, is
+    returned. Regions that are open at the end are closed.
+
+    Args:
+        length: the number of nodes.
+
+    Returns:
+        None where none of them gives a tensor.
     """
     nodes = graph.nodes[:length]
     open_regions = [node for node in nodes if node.op == "enter"]
@@ -117,7 +126,14 @@ def select_prefix(graph: Graph, length: int) -> Graph | None:
 
 
 def select_suffix(graph: Graph, start: int) -> Graph | None:
-    """The nodes from `start` on; the tensors they read from before become inputs."""
+    """The last nodes of a graph; the tensors they read from before become inputs.
+
+    Args:
+        start: the index of the first of them.
+
+    Returns:
+        None where none of them is an output.
+    """
     dropped = graph.nodes[:start]
     names = {node.name for node in dropped}
     read = {name for node in graph.nodes[start:] for name in node.list_refs()}
@@ -151,8 +167,14 @@ def are_alike(graph: Graph, one: str, two: str) -> bool:
 
 
 def substitute(graph: Graph, old: str, new: str) -> Graph | None:
-    """The graph without the node `old`, its readers reading `new`; None if no node's result is left
-    as an output.
+    """The graph without a node, whose readers read another value.
+
+    Args:
+        old: the name of the node.
+        new: the name of the value; `are_alike` says whether it fits.
+
+    Returns:
+        None if no node's result is left as an output.
     """
 
     def change(ref: Ref) -> Value:

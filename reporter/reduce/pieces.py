@@ -206,8 +206,13 @@ def list_piece_levels(
     """Ever larger pieces, each kind once: operations, operations with what feeds them, then the
     model's own blocks; in each level the suspicious ones first.
 
-    `named` are operators (the last part of their name): those come first, with ever more of what
-    feeds them. `wrong_outputs` are the positions of outputs that are wrong, if that is known.
+    Args:
+        named: operators, by the last part of their name; those come first, with ever more of what
+            feeds them.
+        wrong_outputs: the positions of outputs that are wrong, if that is known.
+
+    Yields:
+        The pieces of a level, each a graph of its own; a level may be empty.
     """
     extractor = PieceExtractor(graph)
     seen: set[Graph] = set()

@@ -136,11 +136,15 @@ class Scheduler:
     def find_first(
         self, candidates: Iterable[str], overrides: Overrides | None = None
     ) -> int | None:
-        """The index of the first interesting candidate; None if there is none or the limit
-        is reached.
+        """The index of the first interesting candidate; None if there is none or the limit is
+        reached.
 
         Candidates are taken lazily, at most a few rounds ahead; what runs behind the first
         interesting one is killed.
+
+        Args:
+            candidates: complete texts.
+            overrides: what their own `torch.compile` is given in place of its arguments.
         """
         trials = (self._build_trial(text, overrides) for text in candidates)
         with contextlib.closing(self._judge_in_order(trials)) as verdicts:
@@ -152,11 +156,18 @@ class Scheduler:
         hints: Iterable[str] = (),
         overrides: Overrides | None = None,
     ) -> bool:
-        """Whether ``text`` is interesting; ``hints`` may be asked next and run meanwhile where a
-        worker is idle.
+        """Whether a candidate is interesting.
 
         Hints go on running after the answer; those that the next question does not repeat are
         killed then.
+
+        Args:
+            text: the complete text of the candidate.
+            hints: texts that may be asked about next; they run meanwhile where a worker is idle.
+            overrides: what their own `torch.compile` is given in place of its arguments.
+
+        Returns:
+            False where the limit is reached before the answer.
         """
         wanted = self._build_trial(text, overrides)
         ahead = [self._build_trial(hint, overrides) for hint in hints]
@@ -171,7 +182,15 @@ class Scheduler:
         return self._settle(wanted)
 
     def find_answer(self, text: str, overrides: Overrides | None = None) -> Answer | None:
-        """What is known of a candidate from the first test."""
+        """What the first test has answered about a candidate; nothing is run for it.
+
+        Args:
+            text: the complete text of the candidate.
+            overrides: those that it was asked about with.
+
+        Returns:
+            None where it was not asked, or where its answer was not kept.
+        """
         return self._look_up(self._build_trial(text, overrides).keys[0])
 
     def _judge_in_order(self, trials: Iterator[_Trial]) -> Generator[bool, None, None]:

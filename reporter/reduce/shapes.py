@@ -66,7 +66,13 @@ def _shrink_to_vectors(candidate: Candidate) -> Candidate | None:
 
 
 def limit_sizes(candidate: Candidate, size: int) -> Candidate:
-    """Every size above `size` as that one."""
+    """Every size above a limit as that one; sizes that are multiples of such a size shrink in
+    proportion.
+
+    Args:
+        candidate: of a graph.
+        size: in elements along one dimension.
+    """
     graph = require_graph(candidate)
     sizes = sorted({each for item in graph.inputs for each in item.meta.shape if each > size})
     return candidate.with_graph(_resize(graph, sizes, [size] * len(sizes)))

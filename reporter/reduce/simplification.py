@@ -123,7 +123,12 @@ def propose_arguments(candidate: Candidate) -> Iterator[Change]:
 
 
 def convert_to_arguments(candidate: Candidate, with_layers: bool = False) -> Candidate:
-    """All parameters as arguments, behind the others; those that layers own only `with_layers`."""
+    """All parameters as arguments, behind the others.
+
+    Args:
+        candidate: of a graph.
+        with_layers: those that layers own as well.
+    """
     graph = require_graph(candidate)
     moved = [
         item

@@ -84,7 +84,15 @@ class Slices:
         self.patience = _PATIENCE
 
     def find(self, graph: Graph, failure: Failure | None) -> Candidate | None:
-        """Level by level, the smallest pieces first."""
+        """The smallest piece that shows the failure: level by level, the smallest pieces first.
+
+        Args:
+            graph: the whole one.
+            failure: as the whole one shows it; what it names as an operator is tried first.
+
+        Returns:
+            None where no piece shows it, or it is not worth looking for one.
+        """
         if graph.statements < _LEAST or self.others and self._is_hopeless(graph):
             return None
         named = find_named_operators(failure)

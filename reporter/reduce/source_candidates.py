@@ -94,8 +94,14 @@ def _rewrite(
 
 
 def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> RewrittenProgram | None:
-    """The script up to its failing call as public code, or None if it cannot be had; `say` is told
-    why not.
+    """The script up to its failing call as public code.
+
+    Args:
+        captured: the recorded call.
+        say: is told why it cannot be had.
+
+    Returns:
+        None if it cannot be had.
     """
     material = captured.material
     text = material.sources.get(material.script) if material.script is not None else None

@@ -44,7 +44,12 @@ class Lifetimes:
         self.last = self._find_last_uses()
 
     def keep_until(self, name: str, index: float) -> None:
-        """A value is needed up to this statement, whoever reads it."""
+        """A value is needed up to a statement, whoever reads it.
+
+        Args:
+            name: of the value.
+            index: of the statement; infinity for the end of the body.
+        """
         self.kept[name] = self.last[name] = index
 
     def _list_reads(self, item: Step | ModuleCall) -> tuple[str, ...]:

@@ -54,7 +54,9 @@ class Loop:
 def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> list[Loop]:
     """Loops that do not overlap, the one that saves most at each place.
 
-    `wanted_after`: the last statement that reads a value.
+    Args:
+        statements: of a body, in order.
+        wanted_after: name of a value -> index of the last statement that reads it.
     """
     kinds: dict[Hashable, int] = {}
     shapes = [kinds.setdefault((s.shape, s.list_key), len(kinds)) for s in statements]

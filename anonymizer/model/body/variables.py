@@ -64,8 +64,12 @@ class Variables:
         self._preferred[value] = variable
 
     def choose(self, index: int, value: str) -> str:
-        """A variable for what statement `index` makes: one whose value nobody reads any more, if
-        the statement just read it.
+        """A variable for what a statement makes: one whose value nobody reads any more, if the
+        statement just read it.
+
+        Args:
+            index: of the statement.
+            value: the name of what it makes, for which the variable stands from now on.
         """
         preferred = self._preferred.get(value)
         if preferred is not None and self._is_free(preferred, index):

@@ -60,7 +60,13 @@ class Rewriter(ast.NodeTransformer):
     def rewrite(
         self, name: str, owner: tuple[str, str, str] | None
     ) -> ast.FunctionDef | ast.AsyncFunctionDef:
-        """The public definition under the given public name."""
+        """The public definition of the function.
+
+        Args:
+            name: its public name.
+            owner: the class that it is a method of, as `SymbolTable.map_owners` has it; None: of
+                none.
+        """
         tree = self.decisions.symbols.trees[self.key]
         decorators = [self._rewrite_decorator(each) for each in tree.decorator_list]
         if owner is not None:

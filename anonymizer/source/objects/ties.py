@@ -12,9 +12,15 @@ _DEEP = 12
 
 
 def tie(context: ProgramContext, root: str, key: str) -> list[ast.stmt]:
-    """Assignments that make parameters and sub-modules of the instance `key` shared again.
+    """Assignments that make parameters and sub-modules of an instance shared again.
 
-    `root` is the expression of the instance in the public program.
+    Args:
+        context: has the record of the instance and the public names of its attributes.
+        root: the expression of the instance in the public program.
+        key: its id among the gathered instances.
+
+    Returns:
+        Statements for behind its construction; none where nothing is shared.
     """
     first: dict[str, str] = {}
     lines: list[str] = []

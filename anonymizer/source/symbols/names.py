@@ -98,7 +98,13 @@ class PublicNames:
                 return name
 
     def name_attribute(self, private: str, prefix: str = "attr") -> str:
-        """The public name of an attribute, a method or a key."""
+        """The public name of an attribute, a method or a key: the same one whenever it is asked
+        for.
+
+        Args:
+            private: its name in the program.
+            prefix: what a name of our own begins with; it is numbered.
+        """
         return self._choose_public("attributes", private, prefix)
 
     def name_variable(self, private: str, prefix: str = "value") -> str:

@@ -76,14 +76,24 @@ class SymbolTable:
                 yield from self.walk_bases(base["id"])
 
     def find_method(self, key: str, name: str) -> MethodRecord | None:
-        """The record of a method found on a class or its private bases."""
+        """The record of a method found on a class or its private bases, nearest first.
+
+        Args:
+            key: the id of the class.
+            name: the private name of the method.
+        """
         for each in self.walk_bases(key):
             if name in self.get_class(each)["methods"]:
                 return self.get_class(each)["methods"][name]
         return None
 
     def find_attribute(self, key: str, name: str) -> Reference | None:
-        """A class attribute that is no method."""
+        """The value of a class attribute that is no method, of a class or its private bases.
+
+        Args:
+            key: the id of the class.
+            name: the private name of the attribute.
+        """
         for each in self.walk_bases(key):
             record = self.get_class(each)
             if name in record["attributes"]:
@@ -91,7 +101,12 @@ class SymbolTable:
         return None
 
     def is_override(self, key: str, name: str) -> bool:
-        """Whether torch or Python gives the name its meaning, as with `forward`."""
+        """Whether torch or Python gives a method its meaning, as with `forward`.
+
+        Args:
+            key: the id of the class that defines it, or of one that inherits it.
+            name: of the method.
+        """
         return any(
             name in self.get_class(each)["overrides"] and name in self.get_class(each)["methods"]
             for each in self.walk_bases(key)

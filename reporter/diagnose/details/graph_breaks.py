@@ -70,8 +70,13 @@ def _describe_break(item: GraphBreakRow) -> str:
 
 
 def collect(recording: Recording, timeout: float) -> GraphBreakSection | None:
-    """Asks the last call of each callable, if the script counted anything; None if there is nothing
-    to complain about.
+    """Asks the last call of each callable, if the script counted anything.
+
+    Args:
+        timeout: of each question, in seconds.
+
+    Returns:
+        None if there is nothing to complain about.
     """
     counted = recording.counts.dynamo
     if counted is None:

@@ -42,8 +42,13 @@ def _simplify_size(value: float) -> float:
 
 
 def find(finding: Finding, timeout: float) -> GuardSection | None:
-    """Looks for the missing guard of a finding whose reused graph is wrong; None if no graph was
-    reused in a replay.
+    """Looks for the missing guard of a finding whose reused graph is wrong.
+
+    Args:
+        timeout: of each question about the call, in seconds.
+
+    Returns:
+        None if no graph was reused in a replay.
     """
     search = _GuardSearch(finding, timeout)
     answer = search.ask([])

@@ -43,7 +43,12 @@ class Runner:
     def run(
         self, variations: Sequence[Variation], deadline: float | None = None
     ) -> list[Trial | None]:
-        """The trials of variations, in order; None where time ran out."""
+        """The trials of variations, in order; None where time ran out.
+
+        Args:
+            variations: those that differ by their names alone run once.
+            deadline: an earlier one than the runner's own, in seconds of `clock`.
+        """
         limit = min(self.deadline, deadline or self.deadline)
         keys = [replace(variation, name="") for variation in variations]
         waiting = [key for key in dict.fromkeys(keys) if key not in self._known]
