@@ -257,6 +257,24 @@ def _build_command(asked: BisectArguments, search: Search) -> str:
     return shlex.join(words)
 
 
+def _sort_ends(good: str, bad: str, asked: BisectArguments) -> tuple[str, str]:
+    """The versions of both ends, the older one first.
+
+    Raises:
+        UsageError: they are in the wrong order for what is looked for.
+    """
+    good, bad = _resolve_version(good, asked), _resolve_version(bad, asked)
+    early, late = (bad, good) if asked.find_fix else (good, bad)
+    if not Version(early) < Version(late):
+        wrong, way_out = (
+            ("later", "leave out --find-fix")
+            if asked.find_fix
+            else ("earlier", "add --find-fix to look for a fix")
+        )
+        raise UsageError(f"--good {good} is not {wrong} than --bad {bad}; {way_out}")
+    return early, late
+
+
 def _list_points(
     asked: BisectArguments, subject: CheckSubject, store: sqlite3.Connection
 ) -> tuple[Release, ...]:
@@ -268,27 +286,18 @@ def _list_points(
     """
     if asked.python:
         return _select_interpreters(asked)
-    good, bad = asked.good, asked.bad or (
-        strip_local_part(subject.torch) if subject.torch else None
-    )
+    bad = asked.bad or (strip_local_part(subject.torch) if subject.torch else None)
     if bad is None:
         raise UsageError(
             f"{asked.repro} does not say where it fails; give --bad V, a release in which it does"
         )
     listed = index.fetch_offers(asked.index)
     finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
+    good = asked.good
     if good is None and finals:
         good = finals[-1].version if asked.find_fix else finals[0].version
     assert good is not None
-    good, bad = _resolve_version(good, asked), _resolve_version(bad, asked)
-    early, late = (bad, good) if asked.find_fix else (good, bad)
-    if not Version(early) < Version(late):
-        wrong, way_out = (
-            ("later", "leave out --find-fix")
-            if asked.find_fix
-            else ("earlier", "add --find-fix to look for a fix")
-        )
-        raise UsageError(f"--good {good} is not {wrong} than --bad {bad}; {way_out}")
+    early, late = _sort_ends(good, bad, asked)
     is_fine = any(Version(end).is_prerelease for end in (early, late))
     if is_fine:
         listed = index.remember(store, listed)

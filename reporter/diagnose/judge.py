@@ -383,6 +383,31 @@ def _needs_recompiling(runner: LadderRunner) -> bool:
     return all(rung.agrees for rung in alone)
 
 
+def _find_request_to_fail(failure: Failure) -> str | None:
+    """The setting by which a program asks for an exception instead of being compiled again."""
+    if str(failure.get("message", "")).startswith(_STANCE):
+        return 'torch.compiler.set_stance("fail_on_recompile")'
+    return _ON_REQUEST.get(str(failure.get("exception")))
+
+
+def _explain_written_in_place(
+    runner: LadderRunner, failure: Failure, names: tuple[str, ...]
+) -> Diagnosis | None:
+    """The verdict where a tensor that a backward pass needs is written to, in eager mode, too."""
+    if _WRITTEN not in failure["message"] or runner.finding.original.compiler != Compiler.COMPILE:
+        return None
+    backward = runner.measure(BACKWARD)
+    if backward.failure is None or _WRITTEN not in backward.failure["message"]:
+        return None
+    summary = (
+        "The call cannot be differentiated in eager mode either: a backward pass from its"
+        f" outputs raises {backward.failure['exception']}, since a tensor that it needs is"
+        " written to in place. Compiling traces that pass."
+    )
+    cited = (EAGER, *names, BACKWARD)
+    return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, cited)
+
+
 def _explain_crash(
     runner: LadderRunner, failure: Failure, names: tuple[str, ...]
 ) -> Diagnosis | None:
@@ -397,25 +422,16 @@ def _explain_crash(
             f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be"
             " compiled here; install g++ or set CXX"
         )
-    request = _ON_REQUEST.get(str(failure.get("exception")))
-    if str(failure.get("message", "")).startswith(_STANCE):
-        request = 'torch.compiler.set_stance("fail_on_recompile")'
+    request = _find_request_to_fail(failure)
     if request is not None:
         summary = (
             f"The program asks torch to fail instead of compiling again ({request}), and this call"
             " would need that; eager runs."
         )
         return make_diagnosis(runner, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
-    if _WRITTEN in failure["message"] and runner.finding.original.compiler == Compiler.COMPILE:
-        backward = runner.measure(BACKWARD)
-        if backward.failure is not None and _WRITTEN in backward.failure["message"]:
-            summary = (
-                "The call cannot be differentiated in eager mode either: a backward pass from its"
-                f" outputs raises {backward.failure['exception']}, since a tensor that it needs is"
-                " written to in place. Compiling traces that pass."
-            )
-            cited = (EAGER, *names, BACKWARD)
-            return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, cited)
+    in_place = _explain_written_in_place(runner, failure, names)
+    if in_place is not None:
+        return in_place
     operator = limits.find_wrong_fake(failure)
     if operator is not None:
         summary = (
