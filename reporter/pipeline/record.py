@@ -245,8 +245,8 @@ class _FurtherRuns:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def measure_uncompiled(self, recording: Recording) -> Recording:
-        """As `measure_operators`, for a script that fails in the same way with the compiler switched
-        off; what does not end by an assertion of its own is not measured.
+        """As `measure_operators`, for a script that fails in the same way with the compiler off;
+        what does not end by an assertion of its own is not measured.
         """
         if not is_own_assertion(recording):
             return recording

@@ -221,8 +221,8 @@ class Questions:
 
 
 def _is_meaningful(candidate: Candidate) -> bool:
-    """Whether what is asked says something about torch: finite differences of a function do where it
-    has a derivative.
+    """Whether what is asked says something about torch: finite differences of a function do where
+    it has a derivative.
     """
     content, asked = candidate.content, candidate.assertion.backward
     return asked not in DERIVATIVES or not isinstance(content, Graph) or is_differentiable(content)
