@@ -4,14 +4,16 @@ run.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors.protocol.candidates import CandidateRequest, MeasurementLine, MeasurementRequest
 from reporter.core.answer import Answer
 from reporter.execution import control
-from reporter.execution.fresh_process import FreshResult, run_cold, run_fresh
+from reporter.execution.fresh_process import FreshResult, run_cold, run_fresh, stop_all
 from reporter.execution.preloaded_process import PreloadedProcess
 
 
@@ -26,6 +28,7 @@ class FreshRuns:
     python: Path
     warm: Path
     preloaded: PreloadedProcess | None = None
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def prepare(self, inductor: bool) -> None:
         """Starts what forks, so that it has imported torch when it is needed.
@@ -36,6 +39,15 @@ class FreshRuns:
         if self.preloaded is not None:
             self.preloaded.start(inductor)
 
+    def stop(self) -> None:
+        """Kills what runs, and nothing runs any more: whoever waits gets a death as its answer at
+        once, and whoever comes later a `CancelledError`.
+        """
+        self.stopped.set()
+        stop_all()
+        if self.preloaded is not None:
+            self.preloaded.close()
+
     def run_cold(self, text: str, limit: float) -> Answer:
         """A really cold process, which says how it failed.
 
@@ -43,6 +55,8 @@ class FreshRuns:
             text: the complete repro.
             limit: in seconds.
         """
+        if self.stopped.is_set():
+            raise CancelledError
         return run_cold(self.python, text, limit, describe=True, warm=self.warm)
 
     def run_again(self, text: str, limit: float) -> Answer:
@@ -98,7 +112,7 @@ class FreshRuns:
 
     def _fork(self, request: CandidateRequest, into: Path | None = None) -> FreshResult | None:
         """The candidate in a fork of the preloaded process; None where none can be made."""
-        if self.preloaded is None:
+        if self.preloaded is None or self.stopped.is_set():
             return None
         try:
             return run_fresh(self.preloaded, request, self.warm, into=into)

@@ -199,8 +199,13 @@ class Verification:
             control = None
             if is_compared or needs_control(text):
                 control = threads.submit(self.fresh.run_control, text, limit)
-            answers = tuple(run.result() for run in runs)
-            return answers, control.result() if control is not None else None
+            try:
+                answers = tuple(run.result() for run in runs)
+                return answers, control.result() if control is not None else None
+            except KeyboardInterrupt:
+                threads.shutdown(wait=False, cancel_futures=True)
+                self.fresh.stop()  # else their end would be waited for
+                raise
 
     def _watch(self, text: str, limit: float) -> Answer:
         """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from reporter.core.answer import Answer
-from reporter.core.kinds import Kind, Layer
+from reporter.core.kinds import CandidateOutcome, Kind, Layer
 from reporter.evidence.repro_evidence import TOOLS, ShownFailure, WatchedRun, collect_evidence
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.preloaded_process import PreloadedProcess
@@ -134,3 +135,16 @@ def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
     outcomes = {item.name: item.outcome for item in found.collected}
     assert outcomes["logs"] == outcomes["trace"] == outcomes["explain"] == "ok"
     assert '["repro.py", ' in found.trace and (tmp_path / "kept" / "logs").is_dir()
+
+
+def test_what_is_stopped_ends_at_once_and_nothing_follows_it(tmp_path: Path) -> None:
+    runs = FreshRuns(interpreter.COLD, tmp_path)
+    said = tmp_path / "said"
+    program = f"import time; open({str(said)!r}, 'w').close(); time.sleep({10 * PATIENCE})"
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        running = threads.submit(runs.run_cold, program, 10 * PATIENCE)
+        until(said.exists)
+        runs.stop()
+        assert running.result(PATIENCE).outcome == CandidateOutcome.DIED
+    with pytest.raises(CancelledError):
+        runs.run_again("pass", PATIENCE)
