@@ -26,6 +26,10 @@ DERIVATIVES = {
     "gradcheck": "torch.autograd.gradcheck({}, {})",
     "gradgradcheck": "torch.autograd.gradgradcheck({}, {})",
     "forward": "torch.autograd.gradcheck({}, {}, check_forward_ad=True, check_backward_ad=False)",
+    "over_forward": (
+        "torch.autograd.gradcheck("
+        "lambda *xs: torch.func.jvp({}, xs, tuple(each.sin() for each in xs))[1], {})"
+    ),
 }
 #: How a plain repro takes it that the compiled call refuses what eager refuses.
 REFUSED = "with unittest.TestCase().assertRaises(Exception):"

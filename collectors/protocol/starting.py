@@ -43,8 +43,9 @@ class ProgramStart(_ProgramStart, total=False):
 
 
 #: Which derivative of a function is held against finite differences: the first ones by backward or
-#: by forward mode, the second ones. `backward` only computes the first ones.
-DerivativeKind = Literal["gradcheck", "forward", "gradgradcheck", "backward"]
+#: by forward mode, the second ones of backward mode, or those of forward mode by another one.
+#: `backward` only computes the first ones.
+DerivativeKind = Literal["gradcheck", "forward", "gradgradcheck", "over_forward", "backward"]
 
 
 class _RecorderSpec(TypedDict):

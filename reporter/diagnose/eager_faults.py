@@ -28,6 +28,7 @@ _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "gradcheck": "The gradient",
     "forward": "The derivative in forward mode",
     "gradgradcheck": "The second derivative",
+    "over_forward": "The second derivative in forward mode",
     "backward": "The backward pass",
 }
 #: What a traceback begins with.

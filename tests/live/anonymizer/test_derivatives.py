@@ -40,6 +40,13 @@ def test_a_derivative_that_is_refused_everywhere_is() -> None:
         run("torch._weight_norm(x, x[:1])", ONES, "gradgradcheck")
 
 
+def test_what_forward_mode_computes_is_differentiated_again() -> None:
+    uneven = ONES.replace("ones(3", "tensor([0.3, -1.2, 2.0]")
+    run("torch.softmax(x, 0)", uneven, "over_forward")
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        run("torch.nn.functional.layer_norm(x, (3,))", uneven, "over_forward")
+
+
 def test_single_precision_cannot_tell() -> None:
     with pytest.raises(SystemExit) as ended:
         run("torch.sin(x)", ONES.replace("float64", "float32"))

@@ -115,6 +115,26 @@ def test_a_wrong_derivative_of_forward_mode_is_found_while_that_mode_is_on() -> 
     assert looked(program) == [("cholesky_inverse", "forward")]
 
 
+def test_a_wrong_derivative_of_forward_mode_counts_where_the_program_asks_for_it() -> None:
+    """The tangent of layer_norm is made of results whose own tangents torch 2.13 leaves out."""
+    rows = torch.tensor([[0.3, -1.2, 0.8, 2.0]], dtype=torch.float64)
+
+    def normalize(x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, (4,))
+
+    def push(function: Program) -> Any:
+        return torch.func.jvp(function, (rows,), (rows.cos(),))[1]
+
+    def push_within(x: torch.Tensor) -> Any:
+        return torch.func.jvp(normalize, (x,), (rows.cos(),))[1].square().sum()
+
+    wrong = ("layer_norm", "over_forward")
+    assert wrong in looked(lambda: push(push_within))
+    assert wrong in looked(lambda: torch.func.grad(push_within)(rows))
+    assert looked(lambda: push(normalize)) == []
+    assert looked(lambda: torch.func.hessian(lambda x: normalize(x).pow(3).sum())(rows)) == []
+
+
 def test_a_triangle_that_is_not_read_has_no_derivative() -> None:
     def program(upper: bool) -> None:
         root = torch.linalg.cholesky(positive().detach(), upper=upper).requires_grad_()

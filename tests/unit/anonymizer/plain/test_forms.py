@@ -379,6 +379,11 @@ def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
     [
         ("gradcheck", "torch.autograd.gradcheck(fn, (torch.ones(4),))"),
         ("gradgradcheck", "torch.autograd.gradgradcheck(fn, (torch.ones(4),))"),
+        (
+            "over_forward",
+            "torch.autograd.gradcheck("
+            "lambda *xs: torch.func.jvp(fn, xs, tuple(each.sin() for each in xs))[1], (x,))",
+        ),
     ],
 )
 def test_a_derivative_in_eager_mode_is_handed_to_gradcheck(kind: str, call: str) -> None:
