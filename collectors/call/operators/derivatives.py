@@ -304,8 +304,8 @@ def _unwrap(value: torch.Tensor) -> torch.Tensor:
 
 
 def _is_over_forward(wrapped: List[torch.Tensor]) -> bool:
-    """Whether what a call computes in forward mode, by `torch.func.jvp`, is differentiated again: of
-    two transforms that differentiate, the inner one is that mode.
+    """Whether what a call computes in forward mode, by `torch.func.jvp`, is differentiated again:
+    of two transforms that differentiate, the inner one is that mode.
     """
     functorch: Any = getattr(torch._C, "_functorch", None)
     peek = getattr(functorch, "peek_interpreter_stack", None)
@@ -325,8 +325,8 @@ def _count_levels(functorch: Any, value: torch.Tensor) -> int:
 
 
 def _differentiate_forward(call: Callable[..., Any]) -> Callable[..., Any]:
-    """The derivative of a function in forward mode, along a direction of no symmetry, as a function;
-    moving all elements alike leaves a normalized result as it is.
+    """The derivative of a function in forward mode, as a function, along a direction without
+    symmetry: moving all elements alike leaves a normalized result as it is.
     """
 
     def differentiate(*tensors: torch.Tensor) -> Any:
