@@ -20,7 +20,9 @@ _FAKE_CALL = (
     " dimension of length 2 at -2!')\n  Hint: Your code may result in an error."
 )
 #: Under a transform of torch.func each of its levels has a line.
-_FAKE_CALL_OF_LEVELS = _FAKE_CALL.replace("(*(a, b)", "(*([BatchedTensor(lvl=1, value=\n   a\n)], b)")
+_FAKE_CALL_OF_LEVELS = _FAKE_CALL.replace(
+    "(*(a, b)", "(*([BatchedTensor(lvl=1, value=\n   a\n)], b)"
+)
 
 
 @pytest.mark.parametrize(
