@@ -20,7 +20,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from anonymizer.leakcheck import vocabulary as public
 from anonymizer.leakcheck.vocabulary import is_common, split_identifier
@@ -74,11 +74,13 @@ class TermSet:
 
     def without_text(self, text: str) -> TermSet:
         """The terms that do not occur in `text`, but for numbers."""
-        tokens, _, spoken = _read_words(text)
+        words = _read_words(text)
         return TermSet(
-            names={name: kind for name, kind in self.names.items() if name not in tokens},
+            names={name: kind for name, kind in self.names.items() if name not in words.tokens},
             strings={string: kind for string, kind in self.strings.items() if string not in text},
-            phrases=frozenset(phrase for phrase in self.phrases if " ".join(phrase) not in spoken),
+            phrases=frozenset(
+                phrase for phrase in self.phrases if " ".join(phrase) not in words.prose
+            ),
             numbers=self.numbers,
         )
 
@@ -122,18 +124,26 @@ class Terms:
         return Terms(
             self.everywhere.without_text(text),
             self.in_code.without_text(text),
-            self.words - _read_words(text)[1],
+            self.words - _read_words(text).parts,
         )
 
 
+class _TextWords(NamedTuple):
+    """The identifiers of a text, with the words that they are made of, and its prose."""
+
+    tokens: frozenset[str]
+    parts: frozenset[str]
+    prose: str
+
+
 @functools.lru_cache(maxsize=8)
-def _read_words(text: str) -> tuple[frozenset[str], frozenset[str], str]:
-    """The identifiers, their words and the prose of a text that is constant, so it is read once."""
+def _read_words(text: str) -> _TextWords:
+    """The words of a text that is constant, so it is read once."""
     tokens = frozenset(re.findall(r"\w+", text))
     parts = frozenset(
         part for token in tokens for part in (*split_identifier(token), token.lower())
     )
-    return tokens, parts, " ".join(split_prose(text))
+    return _TextWords(tokens, parts, " ".join(split_prose(text)))
 
 
 def split_prose(text: str) -> list[str]:

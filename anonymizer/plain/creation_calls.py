@@ -46,11 +46,18 @@ def _find_counting_calls(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]
 def list_sizes(body: ReproBody) -> list[int]:
     """The different sizes of the dimensions of the inputs, the largest first."""
     function = body.parse_creations()
-    found = [
-        node for creation in find_creation_calls(function) for node in list_dimensions(creation)
-    ]
-    found += [node for _, sizes in _find_counting_calls(function) for node in sizes]
+    found = _list_size_nodes(function, _find_counting_calls(function))
     return sorted({size for node in found if (size := read_size(node)) is not None}, reverse=True)
+
+
+def _list_size_nodes(
+    tree: ast.AST, counted: list[tuple[ast.Call, list[ast.expr]]]
+) -> list[ast.expr]:
+    """The expressions of the sizes that inputs are made with; `counted` are the calls of
+    `torch.arange` among them.
+    """
+    nodes = [node for creation in find_creation_calls(tree) for node in list_dimensions(creation)]
+    return nodes + [node for _, sizes in counted for node in sizes]
 
 
 def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
@@ -65,10 +72,7 @@ def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
     """
     function = body.parse_creations()
     counted = _find_counting_calls(function)
-    sizes = [
-        node for creation in find_creation_calls(function) for node in list_dimensions(creation)
-    ]
-    for node in (*sizes, *(node for _, given in counted for node in given)):
+    for node in _list_size_nodes(function, counted):
         if read_size(node) == old and isinstance(node, ast.Constant):
             node.value = new
     for creation, given in counted:

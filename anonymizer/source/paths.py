@@ -58,8 +58,8 @@ def _list_defaults(context: ProgramContext) -> Iterator[tuple[str, Reference]]:
     """Default values of functions and methods."""
     owners, public = context.owners, context.definitions.public
     for key, record in context.symbols.gathered["functions"].items():
-        if key in owners and owners[key][0] in public:
-            owner, name, _ = owners[key]
+        if key in owners and owners[key].key in public:
+            owner, name = owners[key].key, owners[key].name
             path = f"{public[owner]}.{context.decisions.name_member(owner, name)}"
         elif key in public:
             path = public[key]

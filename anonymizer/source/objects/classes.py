@@ -15,6 +15,7 @@ from anonymizer.source.objects.function_body import Rewriter
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
 from anonymizer.source.objects.ties import tie
+from anonymizer.source.symbols.symbol_table import MethodOwner
 from collectors.protocol.program_source import ClassRecord, InstanceRecord, MethodRecord
 
 _DECORATORS = {
@@ -199,9 +200,8 @@ class ClassWriter:
             self._values.refer,
             self._definitions.problems,
         )
-        made = rewriter.rewrite(
-            self._decisions.name_member(key, name), (key, name, method["method"])
-        )
+        owner = MethodOwner(key, name, method["method"])
+        made = rewriter.rewrite(self._decisions.name_member(key, name), owner)
         decorator = _DECORATORS.get(method["method"])
         if method["method"] == "setter":
             decorator = f"{made.name}.setter"

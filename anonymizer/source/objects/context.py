@@ -10,7 +10,7 @@ from typing import Protocol
 from anonymizer.source.symbols.inference import infer
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.naming_policy import NamingPolicy
-from anonymizer.source.symbols.symbol_table import SymbolTable
+from anonymizer.source.symbols.symbol_table import MethodOwner, SymbolTable
 from collectors.protocol.program_source import Reference
 
 
@@ -33,14 +33,14 @@ class Definitions:
 class ProgramContext:
     """One rewriting of one gathered program.
 
-    `owners`: id of a method -> (id of its class, private name, kind of method). `exact` keeps the
-    values of tiny tensors of small whole numbers.
+    `owners`: id of a method -> what it is a method of. `exact` keeps the values of tiny tensors of
+    small whole numbers.
     """
 
     symbols: SymbolTable
     names: PublicNames
     decisions: NamingPolicy
-    owners: Mapping[str, tuple[str, str, str]]
+    owners: Mapping[str, MethodOwner]
     definitions: Definitions
     exact: bool
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from anonymizer.source.symbols.naming_policy import NamingPolicy
-from anonymizer.source.symbols.symbol_table import list_parameters
+from anonymizer.source.symbols.symbol_table import FunctionNode, MethodOwner, list_parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
 from collectors.protocol.program_source import Reference
 
@@ -58,24 +58,23 @@ class Rewriter(ast.NodeTransformer):
         self.fixed: dict[str, str] = {}
 
     def rewrite(
-        self, name: str, owner: tuple[str, str, str] | None
+        self, name: str, owner: MethodOwner | None
     ) -> ast.FunctionDef | ast.AsyncFunctionDef:
         """The public definition of the function.
 
         Args:
             name: its public name.
-            owner: the class that it is a method of, as `SymbolTable.map_owners` has it; None: of
-                none.
+            owner: what it is a method of; None: of nothing.
         """
         tree = self.decisions.symbols.trees[self.key]
-        decorators = [self._rewrite_decorator(each) for each in tree.decorator_list]
+        decorators = self._rewrite_decorators(tree)
         if owner is not None:
             self._fix_first_parameter(tree, owner)
         made = copy.copy(tree)
         made.args = copy.copy(tree.args)
         self._set_defaults(made.args)
         made.name = name
-        made.decorator_list = [each for each in decorators if each is not None]
+        made.decorator_list = decorators
         made.returns = None
         self.scopes.append(find_bound_names(tree, self.refs))
         made.args = self._rewrite_arguments(made.args)
@@ -83,18 +82,23 @@ class Rewriter(ast.NodeTransformer):
         self.scopes.pop()
         return made
 
-    def _fix_first_parameter(self, tree: Any, owner: tuple[str, str, str]) -> None:
+    def _fix_first_parameter(self, tree: Any, owner: MethodOwner) -> None:
         names = list_parameters(tree)
         if not names:
             return
-        made = self.decisions.symbols.get_class(owner[0])
-        if owner[2] == "static":
+        made = self.decisions.symbols.get_class(owner.key)
+        if owner.kind == "static":
             # a class that sets up its context apart gives none to its forward
-            takes_context = owner[1] != "forward" or "setup_context" not in made["methods"]
-            if made["function"] and owner[1] in _TAKE_CONTEXT and takes_context:
+            takes_context = owner.name != "forward" or "setup_context" not in made["methods"]
+            if made["function"] and owner.name in _TAKE_CONTEXT and takes_context:
                 self.fixed[names[0].arg] = "ctx"
             return
-        self.fixed[names[0].arg] = "cls" if owner[2] == "class" or owner[1] == "__new__" else "self"
+        is_of_class = owner.kind == "class" or owner.name == "__new__"
+        self.fixed[names[0].arg] = "cls" if is_of_class else "self"
+
+    def _rewrite_decorators(self, node: FunctionNode | ast.ClassDef) -> list[ast.expr]:
+        made = (self._rewrite_decorator(each) for each in node.decorator_list)
+        return [each for each in made if each is not None]
 
     def _rewrite_decorator(self, node: ast.expr) -> ast.expr | None:
         called = node.func if isinstance(node, ast.Call) else node
@@ -287,9 +291,7 @@ class Rewriter(ast.NodeTransformer):
     def _rewrite_function(self, node: Any) -> ast.AST:
         made = copy.copy(node)
         made.name = self._name_local(node.name, "helper")
-        made.decorator_list = [
-            each for each in map(self._rewrite_decorator, node.decorator_list) if each is not None
-        ]
+        made.decorator_list = self._rewrite_decorators(node)
         made.returns = None
         self._visit_nested(made, node)
         made.body = self._visit_in_scope(node, lambda: self._rewrite_body(node.body))
@@ -314,9 +316,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         made = copy.copy(node)
         made.name = self._name_local(node.name, "Thing")
-        made.decorator_list = [
-            each for each in map(self._rewrite_decorator, node.decorator_list) if each is not None
-        ]
+        made.decorator_list = self._rewrite_decorators(node)
         made.bases = [self.visit(each) for each in node.bases]
         made.keywords = []
         inherited = {"forward", "backward", "setup_context"}

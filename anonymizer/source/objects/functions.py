@@ -20,8 +20,8 @@ class FunctionWriter:
         context = self._context
         if key in context.definitions.public:
             return context.definitions.public[key]
-        if key in context.owners and context.owners[key][2] == "static":
-            owner, name, _ = context.owners[key]
+        if key in context.owners and context.owners[key].kind == "static":
+            owner, name = context.owners[key].key, context.owners[key].name
             return f"{self._classes.refer(owner)}.{context.decisions.name_member(owner, name)}"
         return self.define(key, context.names.take_unused("helper"))
 

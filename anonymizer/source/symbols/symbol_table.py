@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from collectors.protocol.program_source import (
     ClassRecord,
@@ -24,6 +25,16 @@ class SourceError(ValueError):
     """The gathered source cannot be read here, as when it uses newer syntax than this Python
     knows.
     """
+
+
+class MethodOwner(NamedTuple):
+    """What a gathered function is a method of: the id of the class, the private name of the method,
+    and how it is bound, as `MethodRecord` has it.
+    """
+
+    key: str
+    name: str
+    kind: str
 
 
 @dataclass
@@ -120,10 +131,10 @@ class SymbolTable:
             if record["class"]["kind"] == "class" and key in self.walk_bases(record["class"]["id"])
         ]
 
-    def map_owners(self) -> dict[str, tuple[str, str, str]]:
-        """Function id → (class id, name, kind of method)."""
+    def map_owners(self) -> dict[str, MethodOwner]:
+        """Id of a function → what it is a method of; plain functions are left out."""
         return {
-            method["function"]["id"]: (key, name, method["method"])
+            method["function"]["id"]: MethodOwner(key, name, method["method"])
             for key, record in self.gathered["classes"].items()
             for table in (record["methods"], record.get("setters", {}))
             for name, method in table.items()
