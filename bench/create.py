@@ -93,6 +93,8 @@ def main() -> int:
     parser.add_argument("scripts", type=Path, nargs="*", default=[ROOT / "examples" / EXAMPLE])
     parser.add_argument("--before", type=Path, help="another checkout of the tool")
     options = parser.parse_args()
+    # `create` of another checkout runs in that folder
+    options.python = options.python.absolute()
     checkouts = {"now": ROOT, **({"before": options.before} if options.before else {})}
     found: dict[str, list[tuple[float, Created]]] = {name: [] for name in checkouts}
     for given in options.scripts:
