@@ -52,3 +52,9 @@ class CandidateOutcome(Text):
     BROKEN = "broken"
     #: Nobody waited for its end.
     CANCELLED = "cancelled"
+
+
+#: Functions that read one triangle of a factor, with the places of the factor and of `upper`: with
+#: respect to the other triangle their derivative is whatever torch's formula gives, so it is looked
+#: at where they read (`test/test_ops_gradients.py` of torch does so, too).
+TRIANGLES = {"cholesky_inverse": (0, 1), "cholesky_solve": (1, 2)}

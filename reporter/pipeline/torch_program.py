@@ -157,7 +157,7 @@ class TorchProgram:
         python = run.interpreters.own.path
         call = capture_call(run.options, python, run.goal, found, run.progress)
         has_call = found.diagnosis.basis.finding is not None
-        # more is asked of the recorded call when the rest is safe
+        # more is asked of the recorded call once there is a text that shows the failure
         is_kept = call.is_bug and self.run.goal.output is not None and has_call
         if not is_kept:
             found.recording.close()

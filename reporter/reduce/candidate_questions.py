@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from anonymizer.graph.conventions import is_differentiable
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import DERIVATIVES
+from anonymizer.graph.triangles import is_differentiable
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from anonymizer.edits.reduce import drop_one_operation
-from anonymizer.graph.conventions import reads_triangle
+from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, ReproBody
+from anonymizer.graph.triangles import reads_triangle
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.creation_calls import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.dynamic_shapes import write_out
@@ -245,7 +246,8 @@ class PlainSearch:
         """
         bare = form | PlainForm.UNSEEDED
         draws_weights = body.convention.is_module or "nn." in body.definitions
-        if assertion.kind in WRONG_VALUES and draws_weights or count_random(body):
+        draws_inputs = draws_random_numbers("\n".join(body.inputs))
+        if assertion.kind in WRONG_VALUES and draws_weights or draws_inputs:
             return form
         if body.convention.is_script and self._meets_draws(body, assertion):
             return form

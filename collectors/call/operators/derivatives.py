@@ -17,6 +17,7 @@ from torch.autograd.gradcheck import GradcheckError
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from ...protocol.repro_words import TRIANGLES
 from ...protocol.starting import DerivativeError, DerivativeKind
 
 #: Arguments of gradcheck beside those of the function, by what is checked.
@@ -43,9 +44,6 @@ _BY_CONVENTION = (
     "_ctc_loss",
     "embedding",
 )
-#: Functions that read one triangle of a factor, with the places of the factor and of `upper`: their
-#: derivatives are looked at where they read (`test/test_ops_gradients.py` does so, too).
-_TRIANGLES = {"cholesky_inverse": (0, 1), "cholesky_solve": (1, 2)}
 #: Operators of these namespaces are torch's own.
 _OWN = ("aten", "prims", "prim")
 _WIDE = {torch.complex32: torch.complex128, torch.complex64: torch.complex128}
@@ -101,7 +99,7 @@ class Derivative:
         """Of a function that reads one triangle of a factor: the factor's place, and the method of
         tensors that keeps what is read, with zeros beside it.
         """
-        found = _TRIANGLES.get(getattr(self.function, "__name__", ""))
+        found = TRIANGLES.get(getattr(self.function, "__name__", ""))
         if found is None:
             return None
         factor, flag = found
@@ -229,7 +227,7 @@ def _is_of_torch(function: Any) -> bool:
 
 def _is_agreed(name: str, args: Any, kwargs: Dict[str, Any]) -> bool:
     """Whether the derivative is what is agreed on, and no limit of differences."""
-    if name in _TRIANGLES and len(args) > _TRIANGLES[name][0]:
+    if name in TRIANGLES and len(args) > TRIANGLES[name][0]:
         return False
     plain = name.rpartition("linalg_")[2]
     is_in_place = name.endswith("_") and not name.endswith("__")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.conventions import is_differentiable, reads_triangle
 from anonymizer.graph.ir import Graph, Node, Ref
+from anonymizer.graph.triangles import is_differentiable, reads_triangle
 from tests.support.graphs import call, tensor
 
 A, B, CUT = Ref("a"), Ref("b"), Ref("cut")

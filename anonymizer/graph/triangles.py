@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from anonymizer.graph.ir import Graph, Node, Ref
-
-#: Functions that read one triangle of a factor, with the places of the factor and of `upper`, as
-#: `collectors.call.operators.derivatives` has them: with respect to the other triangle their
-#: derivative is whatever torch's formula gives.
-_TRIANGLES = {"cholesky_inverse": (0, 1), "cholesky_solve": (1, 2)}
+from collectors.protocol.repro_words import TRIANGLES
 
 
 def is_differentiable(graph: Graph) -> bool:
@@ -15,7 +11,7 @@ def is_differentiable(graph: Graph) -> bool:
     differences say what its derivative is.
     """
     return all(
-        _is_given_triangle(graph, node) for node in graph.nodes if node.operator in _TRIANGLES
+        _is_given_triangle(graph, node) for node in graph.nodes if node.operator in TRIANGLES
     )
 
 
@@ -23,11 +19,11 @@ def reads_triangle(text: str) -> bool:
     """Whether a program's text calls a function that reads one triangle: what makes that triangle
     has to stay.
     """
-    return any(f"{name}(" in text for name in _TRIANGLES)
+    return any(f"{name}(" in text for name in TRIANGLES)
 
 
 def _is_given_triangle(graph: Graph, node: Node) -> bool:
-    factor, flag = _TRIANGLES[node.operator]
+    factor, flag = TRIANGLES[node.operator]
     is_upper = dict(node.kwargs).get("upper", node.args[flag] if len(node.args) > flag else False)
     given = node.args[factor] if len(node.args) > factor else None
     maker = graph.find_node(given.name) if isinstance(given, Ref) else None
