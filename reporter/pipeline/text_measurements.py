@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as replace_section
@@ -104,7 +103,7 @@ class TextMeasurements:
 
     def _find_culprit(self, rows: Sequence[RungRow]) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, tried on the recorded call
-        as soon as one is known.
+        as well.
         """
         verdict, assertion = self.reduced.captured.verdict, self.reduced.candidate.assertion
         wanted = replace(self._wanted, layer=choose_layer(rows, assertion, self._wanted))
@@ -114,20 +113,17 @@ class TextMeasurements:
         if self.stopped.is_set():
             return None
         mode = dict(assertion.arguments).get("mode", "").strip("'\"") or None
-        tried: list[Future[TriedWorkaround | None]] = []
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            found = find(
-                make_pool_experiment(
-                    self.workers.pool, self.program.harness, wanted, verdict.failure
-                ),
-                SuspectedBug(layer, wanted.kind, self.reduced.captured.device, mode),
-                SearchBudget(
-                    self.budget.limit(_CULPRIT_BUDGET), self.workers.options.jobs, self._read_clock
-                ),
-                self._say_unless_stopped,
-                on_workaround=lambda one: tried.append(beside.submit(self._try_on_call, one)),
-            )
-        on_call = tried[0].result() if tried else None
+        workarounds: list[Variation] = []
+        found = find(
+            make_pool_experiment(self.workers.pool, self.program.harness, wanted, verdict.failure),
+            SuspectedBug(layer, wanted.kind, self.reduced.captured.device, mode),
+            SearchBudget(
+                self.budget.limit(_CULPRIT_BUDGET), self.workers.options.jobs, self._read_clock
+            ),
+            self._say_unless_stopped,
+            on_workaround=workarounds.append,
+        )
+        on_call = self._try_on_call(workarounds[0]) if workarounds else None
         if on_call is None:
             return found
         return replace_section(found, on_call=on_call.is_right, relative_time=on_call.relative_time)

@@ -87,8 +87,8 @@ def find(
         budget: seconds for everything, and runs at a time.
         say: gets what is being tried.
         supported: what the release can be asked.
-        on_workaround: gets the workaround, once and as soon as it is known, unless the bug is
-            there with it in the user's own backend; the other settings may still be tried.
+        on_workaround: gets the workaround, if there is one, unless the bug is there with it in the
+            user's own backend.
     """
     return _CulpritSearch(experiment, bug, budget, say, supported, on_workaround).find()
 
@@ -134,8 +134,6 @@ class _CulpritSearch:
         #: Backend and subsystem without which the bug is gone.
         self.blamed: tuple[str, str] | None = None
         self.operators: list[str] = []
-        #: Whether the workaround was told.
-        self.is_told = False
 
     def find(self) -> CulpritSection:
         """The whole search, in order of what it tells for its time."""
@@ -299,12 +297,8 @@ class _CulpritSearch:
         axes = [switch for switch in self.switches if switch.name in table.AXES]
         rest = [switch for switch in self.switches if switch not in (*directed, *axes)]
         self.say(f"culprit: {len(self.switches)} settings")
-        self._screen([[one] for one in directed])
-        is_known = self._works(directed)
-        if is_known:  # nothing costs less
-            self._confirm(self._find_workaround()[0])
-        self._screen([[one] for one in axes])
-        if not is_known:
+        self._screen([[one] for one in (*directed, *axes)])
+        if not self._works(directed):
             self._screen(_group_switches([switch for switch in rest if switch.cost == 1]))
             if not self._works(self.tried):
                 self._screen(_group_switches([switch for switch in rest if switch.cost > 1]))
@@ -406,8 +400,7 @@ class _CulpritSearch:
         """
         own = add_switches(replace(self.base, backend=None), chosen)
         trial = self.runner.run([own])[0]
-        if not self.is_told and (trial is None or not trial.bug):
-            self.is_told = True
+        if trial is None or not trial.bug:
             self.on_workaround(own)
         return None if trial is None or trial.bug is None else not trial.bug
 

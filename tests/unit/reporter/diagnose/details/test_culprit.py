@@ -213,29 +213,18 @@ def test_the_operator_that_is_wrong_with_all_others_left_to_eager_stays_the_culp
     assert (culprit.operator, culprit.application, culprit.exact) == (CHAIN[3], 4, True)
 
 
-def test_the_workaround_is_told_once_before_the_settings_that_cost_more_are_tried() -> None:
-    pair = ("inductor", "lowerings")
-    counted: Json = {"counts": {"/".join(pair): 1}, "operators": ["aten.abs.default"]}
-    counted["operator"] = "aten.abs.default"
-    asked: list[Variation] = []
-    told: list[tuple[Variation, int]] = []
-
-    def bug(v: Variation) -> bool:
-        asked.append(v)
-        return not v.fallback and (v.bisect is None or v.bisect[2] != 0)
-
+def test_a_workaround_is_told_as_programs_are_compiled_with_it() -> None:
+    told: list[Variation] = []
     culprit = find(
-        Compiler(bug, bisect=counted),
+        Compiler(lambda v: dict(v.config).get(ORDER, True)),
         SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT, "cpu"),
         SearchBudget(1.0, 2),
-        supported=SupportedVariations((pair,), None),
-        on_workaround=lambda workaround: told.append((workaround, len(asked))),
+        supported=NOTHING,
+        on_workaround=told.append,
     )
-    ((workaround, asked_before),) = told
-    assert workaround.fallback == ("aten.abs.default",)
-    later = [setting for v in asked[asked_before:] for setting in v.config]
-    assert ("torch._inductor.config.max_fusion_size", 1) in later
-    assert culprit.confirmed and any("max_fusion_size" in row.setting for row in culprit.switches)
+    (workaround,) = told
+    assert workaround.config == ((ORDER, False),) and workaround.backend is None
+    assert culprit.confirmed
 
 
 def test_a_workaround_that_is_none_in_the_users_backend_is_not_told() -> None:
