@@ -6,12 +6,13 @@ It runs after the verdict is settled and nothing reads its exit code, so it cann
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from reporter.report.sections.triton import GeneratedKernelsSection
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60
+_PRIVATE_WORD = "it holds a word that is also a private name"
 
 
 @dataclass(frozen=True)
@@ -59,22 +61,23 @@ class ReproEvidence:
         return facts.get("vector_isa") or None
 
     def list_fallbacks(self) -> Iterator[ReproEvidence]:
-        """All of it, then without what may hold a word that is also a private name: the trace, then
-        excerpt, Triton's kernels, both.
+        """All of it, then without one, two and all of the parts that may hold a word that is also
+        a private name.
         """
-        reason = "it holds a word that is also a private name"
-        if self.trace:
-            yield self
-            yield from replace(self, trace="").list_fallbacks()
-            return
-        hidden = replace(self, excerpt=None, no_excerpt=reason) if self.excerpt else self
-        yield self
-        if self.excerpt:
-            yield hidden
-        if self.generated:
-            yield replace(self, generated=None)
-        if self.excerpt and self.generated:
-            yield replace(hidden, generated=None)
+        parts = [name for name in ("trace", "excerpt", "generated") if getattr(self, name)]
+        for count in range(len(parts) + 1):
+            for hidden in itertools.combinations(parts, count):
+                yield self._hide(hidden)
+
+    def _hide(self, parts: Collection[str]) -> ReproEvidence:
+        """The same without these parts."""
+        return replace(
+            self,
+            trace="" if "trace" in parts else self.trace,
+            excerpt=None if "excerpt" in parts else self.excerpt,
+            no_excerpt=_PRIVATE_WORD if "excerpt" in parts else self.no_excerpt,
+            generated=None if "generated" in parts else self.generated,
+        )
 
     def to_section(self) -> EvidenceSection:
         """The part of report.json: numbers and torch's own words."""
@@ -230,9 +233,11 @@ def _read_graph(path: Path, backward: bool) -> Excerpt | str:
     wanted = [piece for piece in pieces if word in piece] or [
         p for p in pieces if "def forward" in p
     ]
+    # torch writes the file that it made the class in before `class`, a path of this machine
+    text = re.sub(r"^.*?(?=\bclass )", "", wanted[-1] if wanted else "", flags=re.MULTILINE)
     lines = [
         line.rstrip()
-        for line in (wanted[-1] if wanted else "").splitlines()
+        for line in text.splitlines()
         if line.strip() and not line.strip().startswith(("#", "=====", "TRACED GRAPH"))
     ]
     if not lines or len(lines) > _MAX_GRAPH:

@@ -32,6 +32,7 @@ def test_every_tool_says_something_of_a_repro(tmp_path: Path) -> None:
         "explain": "ok",
     }
     assert found.excerpt is not None and "torch.ops.aten.mul" in found.excerpt.text
+    assert found.excerpt.text.startswith("class ") and "site-packages" not in found.excerpt.text
     assert '"dynamo_output_graph"' in found.trace and '["repro.py", ' in found.trace
     assert str(tmp_path) not in found.trace and "/site-packages" not in found.trace
     logs = {path.stem for path in (tmp_path / "kept" / "logs").iterdir()}
