@@ -29,9 +29,10 @@ def describe_divergence(found: Mapping[str, Any] | None) -> str:
                 f" by {format_number(eager)} ({len(points)} of {(found or {}).get('of')} operations"
                 " measured)."
             )
+    what = f"each of the {len(points)} operations" if len(points) > 1 else "the one operation"
     return (
-        f"Compiled and eager agree after each of the {len(points)} operations measured, taken"
-        " alone; the fault needs what follows them, in fusion or in the backward pass."
+        f"Compiled and eager agree after {what} measured, taken alone; the fault needs what"
+        " follows, in fusion or in the backward pass."
     )
 
 

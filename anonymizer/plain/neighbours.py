@@ -49,6 +49,14 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
     ("max_pool3d", "avg_pool3d"),
 )
 _WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
+#: The methods that lay out a new tensor, and what its layout is called then.
+_LAYOUTS = {
+    "t": "transposed",
+    "transpose": "transposed",
+    "permute": "permuted",
+    "expand": "expanded",
+    "as_strided": "strided",
+}
 #: What stands for an argument that is not given.
 LEFT_OUT = "left out"
 #: Arguments that are left out one by one, at most.
@@ -216,8 +224,14 @@ def _change_sizes(body: ReproBody) -> Iterator[Neighbour]:
 
 
 def _change_layouts(body: ReproBody) -> Iterator[Neighbour]:
-    """All inputs of two dimensions or more transposed in memory, or all of them strided."""
-    if any(word in line for line in body.inputs for word in ("as_strided", "permute", ".t()")):
+    """All inputs of two dimensions or more transposed in memory, or all of them strided; inputs
+    that have layouts of their own contiguous.
+    """
+    function = body.parse_creations()
+    own = {_read_layout(call) for call in _find_calls(function)} - {""}
+    if own:
+        made = body.with_creations(_ContiguousWrapping().visit(function))
+        yield Neighbour("layout", own.pop() if len(own) == 1 else "strided", "contiguous", made)
         return
 
     def transpose(creation: ast.Call) -> ast.expr | None:
@@ -231,6 +245,24 @@ def _change_layouts(body: ReproBody) -> Iterator[Neighbour]:
         return _fill("torch.stack([_, _], -1)[..., 0]", creation)
 
     for name, wrap in (("transposed", transpose), ("strided", make_strided)):
-        made = _change(body, wrap)
-        if made is not None:
-            yield Neighbour("layout", "contiguous", name, made)
+        changed = _change(body, wrap)
+        if changed is not None:
+            yield Neighbour("layout", "contiguous", name, changed)
+
+
+class _ContiguousWrapping(ast.NodeTransformer):
+    """New tensors that have a layout of their own made contiguous."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if _read_layout(node):
+            return _append_method(node, "contiguous()")
+        return self.generic_visit(node)
+
+
+def _read_layout(call: ast.Call) -> str:
+    """The layout that a call gives a new tensor; empty for any other call, also for one that makes
+    a view of another tensor, whose memory the view has to share.
+    """
+    if not isinstance(call.func, ast.Attribute) or find_names(call) != {"torch"}:
+        return ""
+    return _LAYOUTS.get(call.func.attr, "")

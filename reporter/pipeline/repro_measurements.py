@@ -19,7 +19,7 @@ from collectors.protocol.graphs import NumberedGraph
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.json_values import Json
-from reporter.core.kinds import WRONG_VALUES
+from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.publish.result import Measurements
 from reporter.reduce.contrast import has_passed
 from reporter.reduce.workers import WorkerSet
@@ -59,17 +59,23 @@ def measure(repro: FinishedRepro, timeout: float, seconds: float, jobs: int) -> 
         jobs: processes at a time.
     """
     limit = min(timeout, max(LEAST_SECONDS, MOST_RUNS * seconds))
-    wanted: MeasurementRequest = {
-        "values": repro.failure.kind in WRONG_VALUES,
-        "positions": POSITIONS,
-        "seconds": 0.7 * limit,
-    }
+    wanted = choose_measurements(repro.failure.kind, 0.7 * limit)
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
         looking = threads.submit(repro.workers.fresh.look, repro.program.harness, limit, wanted)
         test, shown = _choose_test(repro, timeout)
         lines = looking.result()
     numbers, cells = gather_lines(lines)
     return Measurements(test, shown, numbers, cells)
+
+
+def choose_measurements(kind: str, seconds: float) -> MeasurementRequest:
+    """What is measured of a failure of this kind, in so many seconds."""
+    return {
+        "values": kind in WRONG_VALUES,
+        # where the values agree, their course along the graph says nothing of the failure
+        "positions": 0 if kind in SILENT - WRONG_VALUES else POSITIONS,
+        "seconds": seconds,
+    }
 
 
 def _choose_test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection]:

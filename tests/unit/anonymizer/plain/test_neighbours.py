@@ -72,10 +72,22 @@ def test_counted_numbers_are_as_many_as_their_sizes_ask_for() -> None:
     assert found(MIN, "size 16", ReproAssertion("stale_graph", calls=((("n", 1),),))) == []
 
 
-def test_layouts_are_those_of_inputs_that_have_none_of_their_own() -> None:
+def test_contiguous_inputs_get_other_layouts_and_those_of_other_layouts_become_contiguous() -> None:
     assert [near.to for near in found(MIN, "layout")] == ["transposed", "strided"]
-    permuted = ReproBody("", "repro", ("return (torch.ones(2, 3).t(),)",), FUNCTION_CALL)
-    assert found(permuted, "layout") == []
+    lines = (
+        "x = (torch.ones(2, 3) * 2).t()",
+        "y = torch.ones(3, 2)",
+        "return (x, y, y.t())",
+    )
+    (near,) = found(ReproBody("", "repro", lines, FUNCTION_CALL), "layout")
+    assert (near.own, near.to) == ("transposed", "contiguous")
+    assert near.body.inputs == (lines[0] + ".contiguous()", *lines[1:])
+    lines = ("return (torch.ones(6).as_strided((2, 2), (3, 1)), torch.ones(2, 1).expand(2, 2))",)
+    (near,) = found(ReproBody("", "repro", lines, FUNCTION_CALL), "layout")
+    assert (near.own, near.to) == ("strided", "contiguous")
+    assert near.body.inputs[0].count(".contiguous()") == 2
+    shared = ReproBody("", "repro", ("x = torch.ones(2, 3)", "return (x, x.t())"), FUNCTION_CALL)
+    assert [near.own for near in found(shared, "layout")] == ["contiguous", "contiguous"]
 
 
 def test_special_values_and_arguments_are_given_up_one_by_one() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from reporter.pipeline.repro_measurements import gather_lines
+from reporter.core.kinds import Kind
+from reporter.pipeline.repro_measurements import choose_measurements, gather_lines
 
 
 def test_lines_that_were_cut_off_are_no_trouble() -> None:
@@ -13,3 +14,10 @@ def test_lines_that_were_cut_off_are_no_trouble() -> None:
     numbers, _ = gather_lines([{"graph": graph}, begun])
     points = numbers.to_json()["divergence"]["points"]
     assert points == [{"position": 0, "operator": None, "error": "no end"}]
+
+
+def test_values_are_followed_along_the_graph_where_they_part_or_the_graph_raises() -> None:
+    followed = {kind for kind in Kind if choose_measurements(kind, 1.0)["positions"]}
+    assert {Kind.WRONG_RESULT, Kind.WRONG_GRADIENT, Kind.CRASH, Kind.PROCESS_DEATH} <= followed
+    assert not {Kind.WRONG_METADATA, Kind.ACCEPTS_INVALID} & followed
+    assert not choose_measurements(Kind.CRASH, 1.0)["values"]

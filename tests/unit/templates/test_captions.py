@@ -1,0 +1,23 @@
+"""The sentences under the pictures of the page."""
+
+from __future__ import annotations
+
+from templates.captions import describe_divergence
+
+
+def _describe(*compiled: float) -> str:
+    points = [
+        {"position": at, "operator": f"torch.f{at}", "eager": 0.0, "compiled": error}
+        for at, error in enumerate(compiled)
+    ]
+    return describe_divergence({"of": len(points), "points": points})
+
+
+def test_the_operation_from_which_on_compiled_is_off_is_named() -> None:
+    assert "off by 2 from operation 2, torch.f1 on" in _describe(0.0, 2.0, 3.0)
+
+
+def test_operations_that_agree_are_counted_in_plain_english() -> None:
+    assert "after each of the 2 operations measured" in _describe(0.0, 0.0)
+    assert "after the one operation measured" in _describe(0.0)
+    assert describe_divergence(None) == ""
