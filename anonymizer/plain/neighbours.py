@@ -85,6 +85,7 @@ def build_neighbours(body: ReproBody, assertion: ReproAssertion) -> Iterator[Nei
     """
     yield from _change_values(body)
     yield from _drop_arguments(body)
+    yield from _drop_layouts(body)
     sizes = () if assertion.calls else _change_sizes(body)
     turns = itertools.zip_longest(
         _change_dtypes(body), sizes, _change_operators(body), _change_layouts(body)
@@ -223,15 +224,20 @@ def _change_sizes(body: ReproBody) -> Iterator[Neighbour]:
             yield Neighbour(f"size {size}", str(size), str(other), replace_size(body, size, other))
 
 
-def _change_layouts(body: ReproBody) -> Iterator[Neighbour]:
-    """All inputs of two dimensions or more transposed in memory, or all of them strided; inputs
-    that have layouts of their own contiguous.
-    """
+def _drop_layouts(body: ReproBody) -> Iterator[Neighbour]:
+    """Inputs that have layouts of their own contiguous."""
     function = body.parse_creations()
-    own = {_read_layout(call) for call in _find_calls(function)} - {""}
+    own = _find_layouts(function)
     if own:
         made = body.with_creations(_ContiguousWrapping().visit(function))
         yield Neighbour("layout", own.pop() if len(own) == 1 else "strided", "contiguous", made)
+
+
+def _change_layouts(body: ReproBody) -> Iterator[Neighbour]:
+    """All inputs of two dimensions or more transposed in memory, or all of them strided; not where
+    some have layouts of their own.
+    """
+    if _find_layouts(body.parse_creations()):
         return
 
     def transpose(creation: ast.Call) -> ast.expr | None:
@@ -245,9 +251,9 @@ def _change_layouts(body: ReproBody) -> Iterator[Neighbour]:
         return _fill("torch.stack([_, _], -1)[..., 0]", creation)
 
     for name, wrap in (("transposed", transpose), ("strided", make_strided)):
-        changed = _change(body, wrap)
-        if changed is not None:
-            yield Neighbour("layout", "contiguous", name, changed)
+        made = _change(body, wrap)
+        if made is not None:
+            yield Neighbour("layout", "contiguous", name, made)
 
 
 class _ContiguousWrapping(ast.NodeTransformer):
@@ -257,6 +263,11 @@ class _ContiguousWrapping(ast.NodeTransformer):
         if _read_layout(node):
             return _append_method(node, "contiguous()")
         return self.generic_visit(node)
+
+
+def _find_layouts(tree: ast.AST) -> set[str]:
+    """The layouts that new tensors are given."""
+    return {_read_layout(call) for call in _find_calls(tree)} - {""}
 
 
 def _read_layout(call: ast.Call) -> str:
