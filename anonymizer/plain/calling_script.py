@@ -11,8 +11,11 @@ from anonymizer.graph.program_factory import unwrap_script
 from anonymizer.graph.repro import COMPILE, ReproAssertion, ReproBody
 from anonymizer.kinds import WRONG_AT_ONCE
 from anonymizer.plain.arguments import choose_names
+from anonymizer.plain.imported_names import import_names
 from anonymizer.plain.renaming import name_by_hand
 from anonymizer.plain.script import Callee, Script
+
+_NO_GROUP = "not torch.distributed.is_initialized()"
 
 
 def read_whole_script(
@@ -29,7 +32,9 @@ def read_whole_script(
         ValueError: what that call compiles, or is given, cannot be told.
     """
     statements, _ = unwrap_script(body.definitions)
-    *made, last = statements if keeps_names else name_by_hand(statements)
+    whole = [part for each in statements for part in _without_guard(each)]
+    *made, last = whole if keeps_names else name_by_hand(whole)
+    imports = import_names([*made, last], body.imports)
     call = last.value if isinstance(last, ast.Assign) else None
     if not isinstance(call, ast.Call) or call.keywords:
         raise ValueError("the last statement is no call of arguments alone")
@@ -64,8 +69,16 @@ def read_whole_script(
         called=Callee(expression, compiled=compiled),
         statements=tuple(lines),
         arguments=tuple(arguments),
-        imports=body.imports,
+        imports=imports,
     )
+
+
+def _without_guard(statement: ast.stmt) -> list[ast.stmt]:
+    """A statement; of one that makes a process group where there is none yet, what it does: a
+    script that runs once has none.
+    """
+    is_guard = isinstance(statement, ast.If) and ast.unparse(statement.test) == _NO_GROUP
+    return statement.body if is_guard else [statement]  # type: ignore[attr-defined]
 
 
 def _find_compiled(statements: Sequence[ast.stmt], name: str) -> ast.expr:

@@ -8,6 +8,7 @@ import inspect
 import os
 import re
 import sys
+import warnings
 from typing import Any, List, Set
 
 import torch
@@ -22,6 +23,13 @@ _GRAPHS = (
     "example_inputs example_value call_function call_method call_module get_attr placeholder output"
     " nn_module_stack stack_trace tensor_meta val gm graph_module sample_inputs hint expr"
 )
+
+#: Modules for programs of several processes, and what a process group of one process is made of.
+_DISTRIBUTED = (
+    "distributed distributed.device_mesh distributed.tensor distributed.tensor.parallel"
+    " distributed._tensor distributed.fsdp distributed._functional_collectives nn.parallel"
+)
+_GROUPS = "gloo fake _internal fake_pg FakeStore"
 
 #: A word in quotes: `'gelsd'`, or ‘gelsd’ as older documents write it.
 _QUOTED = re.compile(r"(?<![\w.])['\"‘“]([a-z][a-z0-9_]*)['\"’”](?![\w(])")
@@ -45,6 +53,7 @@ def collect_vocabulary() -> List[str]:
     words.update(_list_exception_names())
     words.update(_list_backend_names())
     words.update(_list_onnx_names())
+    words.update(_list_distributed_names())
     return sorted(word for word in words if word.isidentifier())
 
 
@@ -175,6 +184,26 @@ def _list_onnx_names() -> Set[str]:
         if package in sys.modules:
             words.add(package)
             words.update(dir(sys.modules[package]))
+    return words
+
+
+def _list_distributed_names() -> Set[str]:
+    """What torch offers to programs of several processes; nothing where this one has no process
+    group.
+    """
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return set()
+    words = set(_GROUPS.split())
+    found = (sys.modules.get("torch." + name) for name in _DISTRIBUTED.split())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.distributed has a class that warns when looked at
+        for module in filter(None, found):
+            words.update(dir(module))
+            for value in list(vars(module).values()):
+                if inspect.isclass(value):
+                    words.update(dir(value))
+                _add_parameters(value, words)
     return words
 
 

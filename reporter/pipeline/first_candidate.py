@@ -288,12 +288,12 @@ class FirstCandidateSearch:
 
     def _find_script(self) -> Candidate | None:
         """The very last resort: the script itself, rewritten, up to the failing call."""
-        content = source_candidates.rewrite_script(self.captured, say=self.unwritten.append)
-        if content is None:
-            return None
         assertion = replace(self._write_assertion(), contexts=(), double=False)
         found = self._find_alone(
             candidate
+            for content in source_candidates.rewrite_as_scripts(
+                self.captured, self.unwritten.append
+            )
             for made in (content, content.keep_globals())
             for candidate in initial_candidates.build_source_candidates(
                 made, assertion, self.captured.verdict.layer

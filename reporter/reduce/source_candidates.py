@@ -8,6 +8,7 @@ import ast
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from anonymizer.edits import reduce
@@ -15,7 +16,7 @@ from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.repro import CallingConvention, ReproAssertion, ReproBody
 from anonymizer.source import rewriting, state
 from anonymizer.source.rewriting import SourceError, SourceProgram
-from anonymizer.source.script import public_script
+from anonymizer.source.script import processes, public_script
 from anonymizer.source.symbols.imports import write_imports
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
@@ -93,15 +94,15 @@ def _rewrite(
     return None
 
 
-def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> RewrittenProgram | None:
-    """The script up to its failing call as public code.
+def rewrite_as_scripts(
+    captured: CapturedCall, say: Callable[[str], None]
+) -> Iterator[RewrittenProgram]:
+    """The script up to its failing call as public code; of a script of several processes in each
+    group that one process can have.
 
     Args:
         captured: the recorded call.
         say: is told why it cannot be had.
-
-    Returns:
-        None if it cannot be had.
     """
     material = captured.material
     text = material.sources.get(material.script) if material.script is not None else None
@@ -110,9 +111,14 @@ def rewrite_script(captured: CapturedCall, say: Callable[[str], None]) -> Rewrit
         or material.assertion is None
         or material.assertion.compiler != Compiler.COMPILE
     ):
-        return None
+        return
     frames, words = material.frames, captured.surroundings.vocabulary
-    return _rewrite("script", lambda: public_script.rebuild_script(text, frames, words), say)
+    for group in processes.list_groups(text):
+        rebuild = partial(public_script.rebuild_script, text, frames, words, group)
+        made = _rewrite("script", rebuild, say)
+        if made is None:
+            return
+        yield made
 
 
 def make_judgeable(

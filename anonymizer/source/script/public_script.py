@@ -17,6 +17,7 @@ from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import PrivateCounterparts, SourceProgram
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
+from anonymizer.source.script.processes import Group, become_one_process
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
 from anonymizer.source.script.steps import (
     DictWriter,
@@ -30,19 +31,24 @@ from anonymizer.source.script.syntax_allow_list import refuse_private
 from anonymizer.source.symbols.names import PublicNames
 
 
-def rebuild_script(text: str, frames: Frames, vocabulary: Collection[str]) -> SourceProgram:
+def rebuild_script(
+    text: str, frames: Frames, vocabulary: Collection[str], group: Group = Group.ALONE
+) -> SourceProgram:
     """The public program of a script up to its failing call.
 
     Args:
         text: the script.
         frames: where the failing call was made.
         vocabulary: the attribute names that exist on torch's objects.
+        group: the process group that a script of several processes has then.
 
     Raises:
         SourceError: the call is not made by a statement that can be found, or the script has
             something without a public form.
     """
-    tree = DictWriter().visit(ast.parse(text))
+    tree = ast.parse(text)
+    frames = become_one_process(tree, ImportedNames(tree.body).paths, frames, group)
+    tree = DictWriter().visit(tree)
     steps, last, is_direct = list_steps(PairSplitter(tree).visit(tree), frames)
     imports = ImportedNames([*steps, last])
     steps = [each for step in steps for each in strip(imports.rewrite(step))]

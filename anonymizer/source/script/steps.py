@@ -271,16 +271,14 @@ class DictWriter(ast.NodeTransformer):
 
 def strip(step: ast.stmt | None) -> list[ast.stmt]:
     """A statement without what is only there to be read, in loops and the like as well: of `print`
-    the calls that it makes.
+    and what is compared the calls that are made for it.
     """
     if step is None or isinstance(step, (ast.Assert, ast.Pass)):
         return []
     if isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant):
         return []
     call = step.value if isinstance(step, ast.Expr) else None
-    if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("torch.testing."):
-        return []
-    if isinstance(call, ast.Call) and ast.unparse(call.func) == "print":
+    if isinstance(call, ast.Call) and _is_shown_or_compared(call):
         return [
             ast.copy_location(ast.Expr(each), step)
             for each in call.args
@@ -291,6 +289,11 @@ def strip(step: ast.stmt | None) -> list[ast.stmt]:
             kept = [part for each in statements for part in strip(each)]
             statements[:] = kept or [ast.copy_location(ast.Pass(), step)]
     return [step]
+
+
+def _is_shown_or_compared(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    return name == "print" or name.startswith("torch.testing.")
 
 
 def _list_own_bodies(step: ast.stmt) -> list[list[ast.stmt]]:

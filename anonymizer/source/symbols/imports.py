@@ -21,6 +21,13 @@ _SUBMODULES = (
     "torch._higher_order_ops",
     "torch.export",
     "torch.fx.experimental.proxy_tensor",
+    "torch.distributed._functional_collectives",
+    "torch.distributed._tensor",
+    "torch.distributed.device_mesh",
+    "torch.distributed.fsdp",
+    "torch.distributed.tensor.parallel",
+    "torch.distributed.tensor",
+    "torch.testing._internal.distributed.fake_pg",
 )
 
 

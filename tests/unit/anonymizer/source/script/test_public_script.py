@@ -25,7 +25,12 @@ WORDS = frozenset(
 )
 
 
-def rebuild(text: str, marker: str = "# fails", inside: Sequence[str] = ()) -> RewrittenProgram:
+def rebuild(
+    text: str,
+    marker: str = "# fails",
+    inside: Sequence[str] = (),
+    words: frozenset[str] = WORDS,
+) -> RewrittenProgram:
     """The script with the failing call in the marked line; `inside` are the functions that led
     there, each of which is called in the line marked by its name.
     """
@@ -37,7 +42,7 @@ def rebuild(text: str, marker: str = "# fails", inside: Sequence[str] = ()) -> R
 
     marks = [f"# {name}" for name in inside] + [marker]
     frames = [(name, find(mark)) for name, mark in zip(("<module>", *inside), marks)]
-    return RewrittenProgram(rebuild_script(text, frames, WORDS))
+    return RewrittenProgram(rebuild_script(text, frames, words))
 
 
 def definitions(text: str, **more: object) -> str:
@@ -115,6 +120,24 @@ def test_the_plain_form_is_a_flat_script() -> None:
         Thing.state = staticmethod(lambda z: z * 9)
         torch.testing.assert_close(compiled(y), fn(y))
         """)
+
+
+def test_a_flat_script_makes_its_process_group_at_once() -> None:
+    text = """
+        import torch
+
+        torch.distributed.init_process_group("nccl")
+        x = torch.ones(2)
+        print(torch.compile(torch.relu)(x))  # fails
+    """
+    words = "distributed init_process_group is_initialized HashStore rank world_size store gloo"
+    program = rebuild(text, words=WORDS.union(words.split()))
+    assert "if not torch.distributed.is_initialized():" in program.program.write_definitions()
+    assertion = ReproAssertion(Kind.CRASH)
+    body = Candidate(program, assertion).build_body()
+    written = write_plain_program(body, assertion, PlainForm.PLAINEST)
+    assert written is not None and "\ntorch.distributed.init_process_group(" in written
+    assert "is_initialized" not in written
 
 
 def test_a_main_function_is_written_where_it_is_called() -> None:
