@@ -168,29 +168,50 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if kernel.is_kernel(report):
         return kernel.describe_expected_and_actual(report)
     verdict = report["verdict"]
-    worst = _find_worst(report)
     kind = verdict["kind"]
-    expected = "the program runs, as in eager mode"
-    if is_eager(report):
-        expected = "a result, or an exception that says what is wrong with the arguments"
     if is_exception(verdict):
-        said = f": {render_code(tidy_message(verdict))}" if verdict["message"] else ""
-        if PLACEHOLDER.search(verdict["message"] or ""):
-            said += ", where `text1` and the like stand for texts of the original program"
-        return expected, f"{name_exception(verdict)}{said}"
-    rejected = report["repro"].get("eager_error")
-    if rejected:
-        expected = f"{render_code(rejected)}, as in eager mode"
+        return _expect_result(report), _name_raised(verdict)
     if kind == Kind.ACCEPTS_INVALID:
-        if not rejected:  # as in reports that are older than this key
-            error = render_code(read_detail(verdict)) or "error"
-            expected = f"the {error} that eager mode raises"
-        return expected, "no error, and a result"
+        return _expect_eager_error(report) or _expect_error(verdict), "no error, and a result"
     if kind == Kind.PROCESS_DEATH:
         said = f": {render_code(verdict['message'])}" if verdict["message"] else ""
+        expected = _expect_eager_error(report) or _expect_result(report)
         return expected, f"the process dies with {name_exception(verdict)}{said}"
     if kind == Kind.HANG:
         return "the program comes to an end, as in eager mode", "it does not"
+    return _describe_wrong_result(report)
+
+
+def _expect_result(report: Mapping[str, Any]) -> str:
+    if is_eager(report):
+        return "a result, or an exception that says what is wrong with the arguments"
+    return "the program runs, as in eager mode"
+
+
+def _expect_eager_error(report: Mapping[str, Any]) -> str:
+    """The exception that eager mode raises; empty where it raises none that is known."""
+    rejected = report["repro"].get("eager_error")
+    return f"{render_code(rejected)}, as in eager mode" if rejected else ""
+
+
+def _expect_error(verdict: Mapping[str, Any]) -> str:
+    """As `_expect_eager_error`, for reports that are older than that key."""
+    error = render_code(read_detail(verdict)) or "error"
+    return f"the {error} that eager mode raises"
+
+
+def _name_raised(verdict: Mapping[str, Any]) -> str:
+    """The exception with its message."""
+    said = f": {render_code(tidy_message(verdict))}" if verdict["message"] else ""
+    if PLACEHOLDER.search(verdict["message"] or ""):
+        said += ", where `text1` and the like stand for texts of the original program"
+    return f"{name_exception(verdict)}{said}"
+
+
+def _describe_wrong_result(report: Mapping[str, Any]) -> tuple[str, str]:
+    """As `describe_expected_and_actual`, where both sides come to an end and differ."""
+    verdict = report["verdict"]
+    kind = verdict["kind"]
     actual = (
         render_code(verdict["message"])
         if verdict["message"]
@@ -202,9 +223,8 @@ def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         return "dtype, shape, strides and aliasing as in eager mode", _show_pair(verdict) or actual
     if kind == Kind.WRONG_GRADIENT and is_eager(report):
         return "the derivative that finite differences give, in float64", actual
-    shown = describe_elements(report)
-    if shown:
-        actual = shown
+    actual = describe_elements(report) or actual
+    worst = _find_worst(report)
     if worst is not None:
         actual += _describe_numbers(worst, actual)
     reference = "with the same inputs in float64, rounded" if is_eager(report) else "in eager mode"

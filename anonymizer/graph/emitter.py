@@ -36,6 +36,32 @@ from anonymizer.graph.values import parenthesize_operand
 from anonymizer.kinds import assert_never
 
 
+class _Statements:
+    """The lines of a function's body, each indented by the `with` blocks that are open."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+        self._variables = 0
+
+    def add(self, statement: str) -> None:
+        self.lines.append("    " * self.depth + statement)
+
+    def assign(self, expression: str) -> str:
+        """Gives the value a new variable, whose name is returned."""
+        name = f"v{self._variables}"
+        self._variables += 1
+        self.add(f"{name} = {expression}")
+        return name
+
+    def open_block(self, header: str) -> None:
+        self.add(header)
+        self.depth += 1
+
+    def close_block(self) -> None:
+        self.depth = max(0, self.depth - 1)
+
+
 class Emitter:
     """Emits one graph; `text` holds the expression of each value written so far."""
 
@@ -175,53 +201,44 @@ class Emitter:
     # -- forward -----------------------------------------------------------------------------------
 
     def _write_forward(self) -> list[str]:
-        lines: list[str] = []
-        depth: list[str] = []
-        counter = 0
-        outputs = [ref.name for ref in self.graph.outputs]
+        """The statements of the call, from the first node to the `return`."""
+        body = _Statements()
         in_changes = {each.name for change in self.changes.values() for each in change}
-        for index, node in enumerate(self.graph.nodes):
-            indent = "    " * len(depth)
-            if node.op == "enter":
-                depth.append(node.name)
-                lines.append(f"{indent}with {self.expressions.write_call(node)}:")
-                continue
-            if node.op == "exit":
-                if depth:
-                    depth.pop()
-                continue
+        for node in self.graph.nodes:
             if node.name in in_changes:
                 continue
-            if node.name in self.changes:
-                lines.append(indent + self._change_part(*self.changes[node.name]))
-                continue
-            if node.target in IN_PLACE:  # a statement, which has no expression
-                old = self.expressions.write_operand(node.args[0])
-                change = self.expressions.write_argument(node.args[1])
-                name = old
-                if not (isinstance(node.meta, TensorMeta) and old.isidentifier()):
-                    name = f"v{counter}"
-                    counter += 1
-                    lines.append(f"{indent}{name} = {old}")
-                self.text[node.name] = name
-                lines.append(f"{indent}{name} {IN_PLACE[node.target]} {change}")
-                continue
-            expression = self._write_expression(node)
-            last = index == len(self.graph.nodes) - 1
-            if last and outputs == [node.name] and not depth:
-                lines.append(f"{indent}return {expression}")
-                return lines
-            if self._is_inline(node):
-                self.text[node.name] = expression
-                continue
-            if node.name not in self.users and node.name not in outputs:
-                lines.append(indent + expression)
-                continue
-            name = f"v{counter}"
-            counter += 1
-            self.text[node.name] = name
-            lines.append(f"{indent}{name} = {expression}")
-        return [*lines, _write_return([self.text[name] for name in outputs])]
+            if node.op == "enter":
+                body.open_block(f"with {self.expressions.write_call(node)}:")
+            elif node.op == "exit":
+                body.close_block()
+            elif node.name in self.changes:
+                body.add(self._change_part(*self.changes[node.name]))
+            elif node.target in IN_PLACE:  # a statement, which has no expression
+                self._add_change(body, node)
+            else:
+                self._add_value(body, node)
+        return [*body.lines, _write_return([self.text[ref.name] for ref in self.graph.outputs])]
+
+    def _add_change(self, body: _Statements, node: Node) -> None:
+        """`x += y`, where `x` gets a name first unless it is a variable that holds a tensor."""
+        old = self.expressions.write_operand(node.args[0])
+        change = self.expressions.write_argument(node.args[1])
+        is_variable = isinstance(node.meta, TensorMeta) and old.isidentifier()
+        name = old if is_variable else body.assign(old)
+        self.text[node.name] = name
+        body.add(f"{name} {IN_PLACE[node.target]} {change}")
+
+    def _add_value(self, body: _Statements, node: Node) -> None:
+        """A value gets a variable, unless it can be written where it is used or nobody uses it."""
+        outputs = [ref.name for ref in self.graph.outputs]
+        expression = self._write_expression(node)
+        is_result = node is self.graph.nodes[-1] and outputs == [node.name] and not body.depth
+        if is_result or self._is_inline(node):
+            self.text[node.name] = expression
+        elif node.name in self.users or node.name in outputs:
+            self.text[node.name] = body.assign(expression)
+        else:
+            body.add(expression)
 
     def _change_part(self, part: Node, change: Node) -> str:
         operand = self.expressions.write_argument(change.args[1])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import ChooseRecipe, Recipe, TensorMeta
 from anonymizer.kinds import assert_never
@@ -243,11 +243,10 @@ def write_contiguous_tensor(
         dtype: as torch names it, `float32`.
         device: its type, `cpu`.
     """
-    where = "" if device == "cpu" else f', device="{device}"'
-    text = _write_base(recipe, shape, dtype, where)
-    sizes = ", ".join(str(size) for size in shape) or "()"
+    wanted = _TensorText(shape, dtype, "" if device == "cpu" else f', device="{device}"')
+    text = _write_base(recipe, wanted)
     for value, share in recipe.specials:
-        masked = f"torch.rand({sizes}{where}) < {share:g}"
+        masked = f"torch.rand({wanted.sizes}{wanted.where}) < {share:g}"
         text = f"{parenthesize_operand(text)}.masked_fill({masked}, {value})"
     return text
 
@@ -259,48 +258,87 @@ def parenthesize_operand(text: str) -> str:
     return f"({text})" if " * " in text or " + " in text or " - " in text else text
 
 
-def _write_base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) -> str:
-    dims = ", ".join(str(size) for size in shape)
-    sizes = dims if dims else "()"
-    tuple_sizes = f"({dims},)" if len(shape) == 1 else f"({dims})"
-    typed = "" if dtype == "float32" else f", dtype=torch.{dtype}"
-    integer = "" if dtype == "int64" else f", dtype=torch.{dtype}"
+@dataclass(frozen=True)
+class _TensorText:
+    """What torch's factories are told of a tensor, as text: sizes, and keyword arguments with the
+    comma before them.
+    """
+
+    shape: tuple[int | str, ...]
+    dtype: str
+    #: `, device="cuda"`; empty for the CPU.
+    where: str
+
+    @property
+    def dims(self) -> str:
+        return ", ".join(str(size) for size in self.shape)
+
+    @property
+    def sizes(self) -> str:
+        """The sizes as positional arguments."""
+        return self.dims or "()"
+
+    @property
+    def size_tuple(self) -> str:
+        return f"({self.dims},)" if len(self.shape) == 1 else f"({self.dims})"
+
+    def type_unless(self, default: str) -> str:
+        """The dtype, where it is not the one that the factory chooses by itself."""
+        return "" if self.dtype == default else f", dtype=torch.{self.dtype}"
+
+
+def _write_base(recipe: Recipe, wanted: _TensorText) -> str:
+    """The call that makes the values, without what is special about some of them."""
+    where, typed = wanted.where, wanted.type_unless("float32")
     match recipe.kind:
         case "randn" | "rand" | "zeros" | "ones":
-            return f"torch.{recipe.kind}({sizes}{typed}{where})"
+            return f"torch.{recipe.kind}({wanted.sizes}{typed}{where})"
         case "uniform":
             width = _write_number(recipe.high - recipe.low)
-            return _shift(f"torch.rand({sizes}{typed}{where}) * {width}", recipe.low)
+            return _shift(f"torch.rand({wanted.sizes}{typed}{where}) * {width}", recipe.low)
         case "normal":
             scaled = "" if recipe.high == 1 else f" * {_write_number(recipe.high)}"
-            return _shift(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
+            return _shift(f"torch.randn({wanted.sizes}{typed}{where}){scaled}", recipe.low)
         case "ties":
             drawn = (
                 f"torch.randint({int(recipe.low)}, {int(recipe.high)},"
-                f" {tuple_sizes}{typed or ', dtype=torch.float32'}{where})"
+                f" {wanted.size_tuple}, dtype=torch.{wanted.dtype}{where})"
             )
             return f"{drawn} * {_write_number(recipe.step)}"
         case "bool":
-            return f"torch.randint(0, 2, {tuple_sizes}, dtype=torch.bool{where})"
+            return f"torch.randint(0, 2, {wanted.size_tuple}, dtype=torch.bool{where})"
         case "randint":
             ends = f"{int(recipe.low)}, {int(recipe.high)}"
-            return f"torch.randint({ends}, {tuple_sizes}{integer}{where})"
+            return f"torch.randint({ends}, {wanted.size_tuple}{wanted.type_unless('int64')}{where})"
         case "arange":
-            if len(shape) == 1:
-                return f"torch.arange({shape[0]}{integer}{where})"
-            total = math.prod(int(size) for size in shape)
-            counted = f"torch.arange({total}{integer}{where}).reshape({dims})"
-            return counted if dims else f"torch.tensor(0{integer}{where})"
-        case "full" if dtype == "bool":
-            return f"torch.{'ones' if recipe.low else 'zeros'}({sizes}{typed}{where})"
+            return _write_arange(wanted)
         case "full":
-            is_float = dtype.startswith(("float", "bfloat"))
-            value = _write_number(recipe.low) if is_float else str(int(recipe.low))
-            named = typed if is_float else f", dtype=torch.{dtype}"
-            return f"torch.full({tuple_sizes}, {value}{named}{where})"
+            return _write_full(recipe.low, wanted)
         case "literal":
-            return f"torch.tensor({_write_values(recipe, shape)}, dtype=torch.{dtype}{where})"
+            values = _write_values(recipe, wanted.shape)
+            return f"torch.tensor({values}, dtype=torch.{wanted.dtype}{where})"
     assert_never(recipe.kind)
+
+
+def _write_arange(wanted: _TensorText) -> str:
+    options = f"{wanted.type_unless('int64')}{wanted.where}"
+    if len(wanted.shape) == 1:
+        return f"torch.arange({wanted.shape[0]}{options})"
+    if not wanted.shape:
+        return f"torch.tensor(0{options})"
+    total = math.prod(int(size) for size in wanted.shape)
+    return f"torch.arange({total}{options}).reshape({wanted.dims})"
+
+
+def _write_full(value: float, wanted: _TensorText) -> str:
+    if wanted.dtype == "bool":
+        factory = "ones" if value else "zeros"
+        return f"torch.{factory}({wanted.sizes}, dtype=torch.bool{wanted.where})"
+    if wanted.dtype.startswith(("float", "bfloat")):
+        text, typed = _write_number(value), wanted.type_unless("float32")
+    else:
+        text, typed = str(int(value)), f", dtype=torch.{wanted.dtype}"
+    return f"torch.full({wanted.size_tuple}, {text}{typed}{wanted.where})"
 
 
 def _shift(text: str, by: float) -> str:

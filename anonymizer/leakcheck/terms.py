@@ -303,30 +303,38 @@ class _TermCollector:
             self._add_node(node)
 
     def _add_node(self, node: ast.AST) -> None:
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            self.add_name(node.name, defined=True)
-        elif isinstance(node, ast.Attribute):
-            self.add_name(node.attr, defined=isinstance(node.ctx, ast.Store))
-        elif isinstance(node, ast.Name):
-            self.add_name(node.id, defined=False)
-        elif isinstance(node, ast.Call):
-            self._add_call(node)
-        elif isinstance(node, (ast.arg, ast.keyword)) and node.arg:
-            self.add_name(node.arg, defined=False)
-        elif isinstance(node, ast.ImportFrom) and not self._is_public_module(node.module or ""):
-            for name in (*(node.module or "").split("."), *(alias.name for alias in node.names)):
+        match node:
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+            ):
                 self.add_name(name, defined=True)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if not self._is_public_module(alias.name):
-                    for name in alias.name.split("."):
-                        self.add_name(name, defined=True)
-        elif isinstance(node, ast.alias) and node.asname:
-            self.add_name(node.asname, defined=False)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            self.add_name(node.name, defined=False)
-        elif isinstance(node, ast.Constant):
-            self._add_constant(node.value)
+            case ast.Attribute(attr=name):
+                self.add_name(name, defined=isinstance(node.ctx, ast.Store))
+            case (
+                ast.Name(id=name)
+                | ast.arg(arg=name)
+                | ast.keyword(arg=str(name))
+                | ast.alias(asname=str(name))
+                | ast.ExceptHandler(name=str(name))
+            ):
+                self.add_name(name, defined=False)
+            case ast.Import(names=names):
+                for alias in names:
+                    self._add_import(alias.name)
+            case ast.ImportFrom(names=names):
+                self._add_import(node.module or "", *(alias.name for alias in names))
+            case ast.Call():
+                self._add_call(node)
+            case ast.Constant(value=value):
+                self._add_constant(value)
+
+    def _add_import(self, module: str, *imported: str) -> None:
+        """A module that is not public: it and what is taken from it are the program's."""
+        if not self._is_public_module(module):
+            for name in (*module.split("."), *imported):
+                self.add_name(name, defined=True)
 
     def _add_call(self, node: ast.Call) -> None:
         """`register_buffer("slopes", …)` defines an attribute as much as an assignment does."""

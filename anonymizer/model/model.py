@@ -413,33 +413,47 @@ class Writer:
         if not found.sequential or len(block.methods) > 1 or block.attributes.tensors:
             return None
         call = self.ownership.calls[block.module][0]
-        given = self.ownership.list_arguments(call)
         modules = [item.module for item in call.items]
-        if len(given) != 1 or not modules or len(set(modules)) != len(modules):
-            return None
-        value = given[0]
-        for item in call.items:
-            if item.module is None or self.ownership.find_parent(item.module) != block.module:
-                return None
-            if isinstance(item, ModuleCall):
-                reads = self.ownership.list_arguments(item)
-            else:
-                reads = tuple(item.list_refs())
-            if reads != (value,):
-                return None
-            if isinstance(item, Step) and item.same == value:
-                continue  # Dropout in evaluation hands on what it got
-            if item.module in self.blocks and self.blocks[item.module].methods[1:]:
-                return None
-            if len(item.outs) != 1 or not isinstance(item.outs[0], str):
-                return None
-            value = item.outs[0]
-        if call.leaves != (value,):
+        if not modules or len(set(modules)) != len(modules) or not self._is_chain(call):
             return None
         made = [self.construct(module) for module in modules if module is not None]
         if len(made) > 2 and len(set(made)) == 1:
             return f"nn.Sequential(*[{made[0]} for _ in range({len(made)})])"
         return f"nn.Sequential({', '.join(made)})"
+
+    def _is_chain(self, call: ModuleCall) -> bool:
+        """Whether a call hands its only argument through its children, one after another, and
+        returns what the last one makes.
+        """
+        given = self.ownership.list_arguments(call)
+        if len(given) != 1:
+            return False
+        value = given[0]
+        for item in call.items:
+            made = self._find_link(call, item, value)
+            if made is None:
+                return False
+            value = made
+        return call.leaves == (value,)
+
+    def _find_link(self, call: ModuleCall, item: Step | ModuleCall, value: str) -> str | None:
+        """What a child makes of a value that is all it reads; None where it is no link of a chain:
+        it belongs to another module, reads something else or has several results.
+        """
+        if item.module is None or self.ownership.find_parent(item.module) != call.module:
+            return None
+        if isinstance(item, ModuleCall):
+            reads = self.ownership.list_arguments(item)
+        else:
+            reads = tuple(item.list_refs())
+        if reads != (value,):
+            return None
+        if isinstance(item, Step) and item.same == value:
+            return value  # Dropout in evaluation hands on what it got
+        if item.module in self.blocks and self.blocks[item.module].methods[1:]:
+            return None
+        made = item.outs[0] if len(item.outs) == 1 else None
+        return made if isinstance(made, str) else None
 
 
 def _add_number(name: str, index: int) -> str:

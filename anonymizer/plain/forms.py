@@ -91,11 +91,7 @@ def list_plain_forms(
 
 
 def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
-    if assertion.compiler in EXPORTERS and assertion.kind == Kind.CRASH:
-        yield PlainForm.EXPORTED
-    if assertion.compiler == Compiler.ONNX and assertion.kind != Kind.CRASH:
-        yield PlainForm.FIRST
-        yield PlainForm.FIRST | PlainForm.EQUAL_NAN
+    yield from _list_exported_forms(assertion)
     if assertion.property == Property.SIDE_EFFECT:
         yield from (PlainForm.COUNTED, PlainForm.PLAINEST)
         return
@@ -107,25 +103,42 @@ def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
     if assertion.compiler == Compiler.EAGER:
         if assertion.backward == "none":
             yield PlainForm.EQUAL_NAN
-        return
-    if assertion.kind not in WRONG_VALUES:
-        if assertion.kind == Kind.WRONG_METADATA:
-            yield from (PlainForm.APART, PlainForm.ALONE)
-            if assertion.property in OF_EACH:
-                yield PlainForm.EACH
-        if assertion.backward != "none":
-            yield PlainForm.SEVERAL
-        return
-    if CACHED in assertion.config and assertion.backward == "sum":
+    elif assertion.kind not in WRONG_VALUES:
+        yield from _list_forms_without_values(assertion)
+    elif CACHED in assertion.config and assertion.backward == "sum":
         yield from (PlainForm.EQUAL_NAN, PlainForm.APART, PlainForm.SEVERAL)
-        return
-    if assertion.kind == Kind.WRONG_GRADIENT or assertion.backward != "none":
-        yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_list_reseeded())
-        yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
-        yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
-        if assertion.kind == Kind.WRONG_GRADIENT:
-            yield from (PlainForm.SEVERAL | PlainForm.UNUSED | more for more in _DRAWS)
-        return
+    elif assertion.kind == Kind.WRONG_GRADIENT or assertion.backward != "none":
+        yield from _list_gradient_forms(assertion)
+    else:
+        yield from _list_value_forms(assertion)
+
+
+def _list_exported_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
+    if assertion.compiler in EXPORTERS and assertion.kind == Kind.CRASH:
+        yield PlainForm.EXPORTED
+    if assertion.compiler == Compiler.ONNX and assertion.kind != Kind.CRASH:
+        yield PlainForm.FIRST
+        yield PlainForm.FIRST | PlainForm.EQUAL_NAN
+
+
+def _list_forms_without_values(assertion: ReproAssertion) -> Iterator[PlainForm]:
+    if assertion.kind == Kind.WRONG_METADATA:
+        yield from (PlainForm.APART, PlainForm.ALONE)
+        if assertion.property in OF_EACH:
+            yield PlainForm.EACH
+    if assertion.backward != "none":
+        yield PlainForm.SEVERAL
+
+
+def _list_gradient_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
+    yield from (PlainForm.EQUAL_NAN, PlainForm.SEVERAL, *_list_reseeded())
+    yield from (PlainForm.IN_TURN, PlainForm.IN_TURN | PlainForm.RESEED)
+    yield PlainForm.IN_TURN | PlainForm.SEVERAL | PlainForm.RESEED
+    if assertion.kind == Kind.WRONG_GRADIENT:
+        yield from (PlainForm.SEVERAL | PlainForm.UNUSED | more for more in _DRAWS)
+
+
+def _list_value_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
     yield from (PlainForm.EQUAL_NAN, PlainForm.UNTYPED, *_list_reseeded(), PlainForm.APART)
     if assertion.compare_inputs:
         yield PlainForm.MUTATED

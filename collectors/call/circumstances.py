@@ -55,34 +55,43 @@ def uncache(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Ite
         args: the call's; looked through, like `kwargs`, and not called.
     """
     undo: List[Callable[[], None]] = []
+    for owner, name, bare in _list_caches(Walk(function, args, kwargs)):
+        with contextlib.suppress(Exception):  # an owner may refuse to be written to
+            undo.append(_set_field(owner, name, bare))
+    try:
+        yield
+    finally:
+        for step in reversed(undo):
+            step()
 
-    def put(owner: Any, name: str, value: Any) -> None:
-        setter = owner.__setitem__ if isinstance(owner, dict) else functools.partial(setattr, owner)
-        if isinstance(owner, dict):
-            old = owner[name]
-        else:
-            old = owner.cell_contents if name == "cell_contents" else vars(owner)[name]
-        setter(name, value)
-        undo.append(lambda: setter(name, old))
 
-    walk = Walk(function, args, kwargs)
+def _list_caches(walk: Walk) -> Iterator[Tuple[Any, str, Any]]:
+    """(owner, name, function) for each function with a cache: a dictionary of globals, a cell or
+    an object holds it under that name, and the function without its cache can take its place.
+    """
     for owner in list(walk.owners.values()):
-        with contextlib.suppress(Exception):  # an empty cell, or a class that refuses
-            if isinstance(owner, types.CellType) and _is_cached(owner.cell_contents):
-                put(owner, "cell_contents", owner.cell_contents.__wrapped__)
+        if isinstance(owner, types.CellType):
+            with contextlib.suppress(ValueError):  # it is empty
+                if _is_cached(owner.cell_contents):
+                    yield owner, "cell_contents", owner.cell_contents.__wrapped__
         place = owner.__globals__ if isinstance(owner, types.FunctionType) else owner
         names = place if isinstance(place, dict) else getattr(place, "__dict__", {})
         for name, value in list(names.items()):
             inner = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
             if _is_cached(inner):
                 bare: Any = inner.__wrapped__  # type: ignore[union-attr]
-                with contextlib.suppress(Exception):  # an owner may refuse to be written to
-                    put(place, name, bare if inner is value else type(value)(bare))
-    try:
-        yield
-    finally:
-        for step in reversed(undo):
-            step()
+                yield place, name, bare if inner is value else type(value)(bare)
+
+
+def _set_field(owner: Any, name: str, value: Any) -> Callable[[], None]:
+    """Sets an item of a dictionary or an attribute, which has to be there; what sets it back."""
+    if isinstance(owner, dict):
+        setter, old = owner.__setitem__, owner[name]
+    else:
+        setter = functools.partial(setattr, owner)
+        old = owner.cell_contents if name == "cell_contents" else vars(owner)[name]
+    setter(name, value)
+    return lambda: setter(name, old)
 
 
 def _is_cached(value: Any) -> bool:

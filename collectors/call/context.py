@@ -149,6 +149,10 @@ def list_roots(function: Any) -> List[Tuple[str, Any]]:
     return found
 
 
+#: Types whose attributes are never the program's state, in classes of the program's as well.
+_WITHOUT_STATE = (str, bytes, int, float, type, types.ModuleType)
+
+
 def find_tensors(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[str, torch.Tensor]]:
     """(path, tensor) for each tensor inside nested containers, modules, optimizers and plain
     objects, in a stable order.
@@ -164,28 +168,27 @@ def find_tensors(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[
     if isinstance(value, torch.Tensor):
         yield label, value
     elif isinstance(value, torch.nn.Module):
-        for name, parameter in value.named_parameters():
-            yield label + "." + name, parameter
-        for name, buffer in value.named_buffers():
-            yield label + "." + name, buffer
-    elif depth <= 0 or isinstance(value, (str, bytes, int, float, type, types.ModuleType)):
-        return
-    elif isinstance(value, dict):
+        for name, held in (*value.named_parameters(), *value.named_buffers()):
+            yield label + "." + name, held
+    elif depth > 0 and isinstance(value, torch.optim.Optimizer):
+        yield from find_tensors(value.param_groups, label + ".groups", depth)
+        yield from find_tensors(list(value.state.values()), label + ".state", depth)
+    elif depth > 0:
+        for path, item in _list_items(value, label):
+            yield from find_tensors(item, path, depth - 1)
+
+
+def _list_items(value: Any, label: str) -> Iterator[Tuple[str, Any]]:
+    """(path, item) for what a container or a plain object holds."""
+    if isinstance(value, dict):
         for key in value:
-            for item in find_tensors(value[key], "{}[{!r}]".format(label, key), depth - 1):
-                yield item
+            yield "{}[{!r}]".format(label, key), value[key]
     elif isinstance(value, (list, tuple, set, frozenset)):
         for index, element in enumerate(value):
-            for item in find_tensors(element, "{}[{}]".format(label, index), depth - 1):
-                yield item
-    elif isinstance(value, torch.optim.Optimizer):
-        for name, held in (("groups", value.param_groups), ("state", list(value.state.values()))):
-            for item in find_tensors(held, "{}.{}".format(label, name), depth):
-                yield item
-    elif is_plain(value):
+            yield "{}[{}]".format(label, index), element
+    elif is_plain(value) and not isinstance(value, _WITHOUT_STATE):
         for key in list(vars(value)):
-            for item in find_tensors(vars(value)[key], "{}.{}".format(label, key), depth - 1):
-                yield item
+            yield "{}.{}".format(label, key), vars(value)[key]
 
 
 def name_reachable(

@@ -11,6 +11,7 @@ All that the hook needs is in cells of its closure: a module's names could be gi
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -62,6 +63,14 @@ _PROCESS = re.compile(r"/proc/(?:self|thread-self|\d+)/(?:fd|mem|task|environ|ma
 _GO_BETWEENS = tuple(_LIBRARY + name for name in ("inspect.py", "traceback.py", "socket.py"))
 #: Functions of torch that torch itself replaces: `torch/_dynamo/__init__.py`, when it is imported.
 _REPLACED_BY_TORCH = {"manual_seed"}
+#: Functions of Python's own that the recorder uses.
+_USED_OF_PYTHON: Tuple[Tuple[Any, Tuple[str, ...]], ...] = (
+    (json, ("dumps", "loads")),
+    (json.JSONEncoder, ("encode", "iterencode")),
+    (os, ("fork", "_exit", "write", "fstat", "getpid", "waitpid", "setsid")),
+    (socket, ("socket",)),
+    (sys, ("_getframe",)),
+)
 #: Seconds between two looks at what a program may have replaced, where nothing is sent.
 _PAUSE = 0.05
 
@@ -196,36 +205,47 @@ def _watch_functions() -> Callable[[], Optional[str]]:
     """What names a function of the recorder, or one that it and its comparisons use, that is no
     longer what it was when it was first seen; None where there is none.
     """
-    import json
+    known = {
+        (id(owner), name): (owner, getattr(owner, name))
+        for owner, names in _USED_OF_PYTHON
+        for name in names
+    }
+    note_new, folder = _make_noter(known), FOLDER
 
-    found: Dict[Tuple[int, str], Tuple[Any, Any]] = {}
-    seen: Set[str] = set()
-    modules, package, own_functions = sys.modules, _PACKAGE, _list_functions
-    folder = FOLDER
-    used = _find_used_names()
-    for owner, names in (
-        (json, ("dumps", "loads")),
-        (json.JSONEncoder, ("encode", "iterencode")),
-        (os, ("fork", "_exit", "write", "fstat", "getpid", "waitpid", "setsid")),
-        (socket, ("socket",)),
-        (sys, ("_getframe",)),
-    ):
-        for name in names:
-            found[id(owner), name] = owner, getattr(owner, name)
-
-    def note(owner: Any, name: str, value: Any) -> None:
-        found.setdefault((id(owner), name), (owner, value))
+    def is_recorders(value: Any) -> bool:
+        return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(
+            folder
+        )
 
     def find_replaced() -> Optional[str]:
-        for key, (owner, value) in list(found.items()):
-            now = getattr(owner, key[1], None)
+        for (number, name), (owner, value) in list(known.items()):
+            now = getattr(owner, name, None)
             if now is value:
                 continue
-            if not (
-                isinstance(now, types.FunctionType) and now.__code__.co_filename.startswith(folder)
-            ):
-                return key[1]
-            found[key] = owner, now  # the recorder watches torch.compile by putting its own there
+            if not is_recorders(now):
+                return name
+            # the recorder watches torch.compile by putting its own there
+            known[number, name] = owner, now
+        note_new()
+        return None
+
+    find_replaced()
+    return find_replaced
+
+
+def _make_noter(known: Dict[Tuple[int, str], Tuple[Any, Any]]) -> Callable[[], None]:
+    """What adds to `known` the functions of torch, and of modules of the recorder, that have been
+    imported since its last call.
+
+    Args:
+        known: number of an owner and name -> the owner, and what it had under that name when it
+            was first seen.
+    """
+    seen: Set[str] = set()
+    modules, package, own_functions = sys.modules, _PACKAGE, _list_functions
+    used = _find_used_names()
+
+    def note_new() -> None:
         torch = modules.get("torch")
         if torch is not None and "torch" not in seen and hasattr(torch, "compile"):
             seen.add("torch")
@@ -233,15 +253,13 @@ def _watch_functions() -> Callable[[], Optional[str]]:
                 for name in used:
                     value = owner.__dict__.get(name)
                     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
-                        note(owner, name, value)
-        for name in [name for name in modules if name.startswith(package) and name not in seen]:
-            seen.add(name)
-            for owner, attribute, value in own_functions(modules[name]):
-                note(owner, attribute, value)
-        return None
+                        known.setdefault((id(owner), name), (owner, value))
+        for module in [name for name in modules if name.startswith(package) and name not in seen]:
+            seen.add(module)
+            for owner, name, value in own_functions(modules[module]):
+                known.setdefault((id(owner), name), (owner, value))
 
-    find_replaced()
-    return find_replaced
+    return note_new
 
 
 def _list_functions(module: types.ModuleType) -> Iterator[Tuple[Any, str, Any]]:

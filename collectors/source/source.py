@@ -206,9 +206,22 @@ class _ObjectGatherer:
     def refer_to(self, value: Any) -> Reference:
         """What a live value is."""
         value = kinds.find_original(value)
-        simple = kinds.build_constant(value)
-        if simple is not None:
-            return simple
+        for refer in (
+            kinds.build_constant,
+            self._refer_to_data,
+            self._refer_to_holder,
+            self._refer_to_callable,
+            find_public_reference,
+        ):
+            found: Optional[Reference] = refer(value)
+            if found is not None:
+                return found
+        if isinstance(value, type):
+            return self.objects.refer_to_class(value)
+        return self.objects.refer_to_instance(value)
+
+    def _refer_to_data(self, value: Any) -> Optional[Reference]:
+        """A tensor, what stands for one of an earlier call, or a container."""
         if isinstance(value, torch.Tensor):
             return self.records.refer_to_tensor(value)
         if isinstance(value, Placeholder):
@@ -216,13 +229,15 @@ class _ObjectGatherer:
             return {"kind": "placeholder", "shape": list(value.shape), "number": number}
         if isinstance(value, _CONTAINERS) and not hasattr(type(value), "_fields"):
             return self._refer_to_container(value)
+        return None
+
+    def _refer_to_holder(self, value: Any) -> Optional[Reference]:
+        """An object of Python's own that stands for others: a module, a logger, a bound call."""
         if isinstance(value, types.ModuleType):
             name = value.__name__
-            return (
-                {"kind": "module", "name": name}
-                if is_foreign(name)
-                else self.records.note_opaque("module " + name)
-            )
+            if is_foreign(name):
+                return {"kind": "module", "name": name}
+            return self.records.note_opaque("module " + name)
         if isinstance(value, logging.Logger):
             return {"kind": "logger"}
         if isinstance(value, functools.partial):
@@ -234,25 +249,23 @@ class _ObjectGatherer:
             }
         if isinstance(value, types.MethodType):
             return self._refer_to_method(value)
+        return None
+
+    def _refer_to_callable(self, value: Any) -> Optional[Reference]:
+        """A custom operator, `torch.compile` itself or a function that is not a library's."""
         operator = custom_operators.find_definition(value)
         if operator is not None:
             found = custom_operators.build_operator_reference(operator, self.refer_to)
             return found or self.records.note_opaque("a custom operator")
         if value is torch.compile:
             return {"kind": "torch", "name": "torch.compile"}
-        if isinstance(value, types.FunctionType):
-            marked = kinds.find_region_function(value)
-            if marked is not None:
-                return self._refer_to_region(marked)
-            inner = kinds.unwrap(value)
-            if is_user_code(inner) is not False:
-                return self._record_function(inner)
-        public = find_public_reference(value)
-        if public is not None:
-            return public
-        if isinstance(value, type):
-            return self.objects.refer_to_class(value)
-        return self.objects.refer_to_instance(value)
+        if not isinstance(value, types.FunctionType):
+            return None
+        marked = kinds.find_region_function(value)
+        if marked is not None:
+            return self._refer_to_region(marked)
+        inner = kinds.unwrap(value)
+        return self._record_function(inner) if is_user_code(inner) is not False else None
 
     def _refer_to_container(self, value: Any) -> Reference:
         if len(value) > _LARGE or self.depth > 20:

@@ -85,9 +85,20 @@ def record(script: WatchedScript) -> Recording:
     Raises:
         UsageError: the interpreter has no torch that can be used.
     """
-    progress, untrusted = script.audience.progress, script.audience.untrusted
     for note in script.entry.notes:
-        progress.note(note)
+        script.audience.progress.note(note)
+    recording = _watch_script(script)
+    again = _FurtherRuns(script)
+    if recording.script.children and not recording.findings:
+        recording = again.watch_children(recording)
+    return recording if recording.findings else again.look_beside_calls(recording)
+
+
+def _watch_script(script: WatchedScript) -> Recording:
+    """The run of the script; on a GPU, or where a failure may be in a call that was not compared,
+    another one that is watched accordingly.
+    """
+    progress, untrusted = script.audience.progress, script.audience.untrusted
     watching = script.choose_watching()
     recording = script.run(watching)
     if _may_lack_torch(recording):
@@ -107,22 +118,6 @@ def record(script: WatchedScript) -> Recording:
         )
         recording.close()
         recording = script.run(replace(watching, every_call=True))
-    again = _FurtherRuns(script)
-    if recording.script.children and not recording.findings:
-        recording = again.watch_children(recording)
-    is_torch = may_be_torch(recording)
-    if not recording.findings and not is_torch and may_fail_elsewhere(recording):
-        recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
-        if recording.further_runs.fails_uncompiled is False:
-            return recording
-    if not recording.findings and is_torch:
-        recording = again.watch_operator(recording)
-    elif not recording.findings and may_be_eager(recording):
-        recording = again.measure_operators(recording)
-    elif not recording.findings and may_fail_uncompiled(recording):
-        recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
-        if recording.further_runs.fails_uncompiled:
-            recording = again.measure_uncompiled(recording)
     return recording
 
 
@@ -243,6 +238,24 @@ class _FurtherRuns:
 
     script: WatchedScript
     variables: Mapping[str, str] = field(default_factory=dict)
+
+    def look_beside_calls(self, recording: Recording) -> Recording:
+        """What ends a script none of whose compiled calls fails: an operator of torch, eager mode's
+        rounding, the program itself. The given recording, or that of a run that shows more.
+        """
+        if may_be_torch(recording):
+            return self.watch_operator(recording)
+        if may_fail_elsewhere(recording):
+            recording.further_runs.fails_uncompiled = self.fails_uncompiled(recording)
+            if recording.further_runs.fails_uncompiled is False:
+                return recording
+        if may_be_eager(recording):
+            return self.measure_operators(recording)
+        if may_fail_uncompiled(recording):
+            recording.further_runs.fails_uncompiled = self.fails_uncompiled(recording)
+            if recording.further_runs.fails_uncompiled:
+                return self.measure_uncompiled(recording)
+        return recording
 
     def measure_uncompiled(self, recording: Recording) -> Recording:
         """As `measure_operators`, for a script that fails in the same way with the compiler off;

@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -57,6 +58,14 @@ _LAST_MOMENTS = 1.0
 #: program runs again.
 _CHECKED_AGAIN = 2
 _EVERY_CALL = 1 << 30
+
+
+@dataclass
+class _Peer:
+    """A process of the program that has connected: the script, or the fork server of a call."""
+
+    connection: Connection
+    fork_server: ForkedCallSession | None = None
 
 
 class RecordingSession:
@@ -222,46 +231,43 @@ class RecordingSession:
 
     def serve(self, peer: socket.socket) -> None:
         """Takes what one process of the program sends over `peer`, until the connection ends."""
-        fork_server: ForkedCallSession | None = None
+        process = _Peer(Connection(peer, lambda: self._note_close(process)))
+        process.connection.read(lambda message: self._take(process, message))
 
-        def close() -> None:
-            if fork_server is not None:
-                fork_server.detach()
-            if self._script is connection and self._has_ended():
-                self.finished.set()
+    def _note_close(self, process: _Peer) -> None:
+        if process.fork_server is not None:
+            process.fork_server.detach()
+        if self._script is process.connection and self._has_ended():
+            self.finished.set()
 
-        connection = Connection(peer, close)
+    def _take(self, process: _Peer, message: object) -> None:
+        """After what cannot be a message of the recorder the program goes on unwatched."""
+        try:
+            self._take_message(process, cast(Json, message))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self._note_reach("the recorder's own messages")
+            said = f"a message of the script's recorder cannot be read ({type(error).__name__})"
+            self.talk(said)
+            raise ValueError(said) from error
 
-        def take(message: object) -> None:
-            """After what cannot be a message of the recorder the program goes on unwatched."""
-            try:
-                take_message(cast(Json, message))
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                self._note_reach("the recorder's own messages")
-                said = f"a message of the script's recorder cannot be read ({type(error).__name__})"
-                self.talk(said)
-                raise ValueError(said) from error
-
-        def take_message(message: Json) -> None:
-            nonlocal fork_server
-            if self._key and message.pop("key", None) != self._key:
-                self._note_reach("the recorder's own messages")
-            elif message.get("role") == "script":
-                if self._key and self._script is not None:
-                    self._note_reach("the recorder's connection")
-                self._script = connection
-                self._alive = self.clock()
-                self.greet(cast(ScriptGreeting, message))
-            elif message.get("role") == "fork_server":
-                fork_server = self._attach(cast(ForkServerGreeting, message), connection)
-            elif "answer" in message:
-                if fork_server is None:
-                    raise ValueError("an answer of what is no fork server")
-                fork_server.take_answer(cast(CallAnswer, message))
-            else:
-                self._take_event(cast(ProgramEvent, message))
-
-        connection.read(take)
+    def _take_message(self, process: _Peer, message: Json) -> None:
+        if self._key and message.pop("key", None) != self._key:
+            self._note_reach("the recorder's own messages")
+        elif message.get("role") == "script":
+            if self._key and self._script is not None:
+                self._note_reach("the recorder's connection")
+            self._script = process.connection
+            self._alive = self.clock()
+            self.greet(cast(ScriptGreeting, message))
+        elif message.get("role") == "fork_server":
+            greeting = cast(ForkServerGreeting, message)
+            process.fork_server = self._attach(greeting, process.connection)
+        elif "answer" in message:
+            if process.fork_server is None:
+                raise ValueError("an answer of what is no fork server")
+            process.fork_server.take_answer(cast(CallAnswer, message))
+        else:
+            self._take_event(cast(ProgramEvent, message))
 
     def _has_ended(self) -> bool:
         """Whether a program whose connection has ended has done so itself; one that has closed it

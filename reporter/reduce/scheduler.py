@@ -199,38 +199,38 @@ class Scheduler:
         """
         window: deque[_Trial] = deque()
         self._keep(set())
-        more = True
         try:
             while True:
                 while window and self._judge_trial(window[0]) is not None:
                     if self._is_over(window[0]):
                         return
                     yield self._settle(window.popleft())
-                won = self._cut_behind_winner(window)
-                ahead = _DEPTH * self.jobs
-                while (
-                    more
-                    and not won
-                    and self._count_unknown(window) < self.jobs
-                    and len(window) < ahead
-                ):
-                    trial = next(trials, None)
-                    if trial is None:
-                        more = False
-                        break
-                    window.append(trial)
-                    won = self._judge_trial(trial) is True
-                if not window and not more:
+                self._fill(window, trials)
+                if not window:
                     return
-                if window and self._judge_trial(window[0]) is not None:
-                    continue
-                if window and self._is_over(window[0]):
+                if self._judge_trial(window[0]) is not None:
+                    continue  # by an earlier answer to the same text
+                if self._is_over(window[0]):
                     return
                 for trial in window:
                     self._launch(trial)
                 self._wait()
         finally:
             self._keep(set())
+
+    def _fill(self, window: deque[_Trial], trials: Iterator[_Trial]) -> None:
+        """Adds candidates until each worker has one to answer, the window is full, or one of them
+        is interesting: none behind that one can be the first.
+        """
+        if self._cut_behind_winner(window):
+            return
+        while self._count_unknown(window) < self.jobs and len(window) < _DEPTH * self.jobs:
+            trial = next(trials, None)
+            if trial is None:
+                return
+            window.append(trial)
+            if self._judge_trial(trial):
+                return
 
     def _cut_behind_winner(self, window: deque[_Trial]) -> bool:
         """Drop and kill what can no longer be the first interesting candidate; whether there is

@@ -70,17 +70,37 @@ def _find_generic_numbers(
     used = numbers.collect_taken_sizes(program)
     if not groups and not floats:
         return seed
-    wanted: dict[SizeGroup, int] = {}
-    for group in groups:
-        wanted[group] = next(list_generic_bases(group, used | set(wanted.values())), group.base)
-    at_once = make_candidate(wanted, floats)
+    at_once = make_candidate(_choose_bases(groups, used), floats)
     if ask.holds(at_once):
         return at_once
+    kept = _find_bases(groups, used, lambda bases: make_candidate(bases, ()), ask)
+    gone: list[float] = []
+    for value in floats:
+        if ask.holds(make_candidate(kept, [*gone, value])):
+            gone.append(value)
+    return make_candidate(kept, gone) if kept or gone else seed
+
+
+def _choose_bases(groups: Iterable[SizeGroup], used: frozenset[int]) -> dict[SizeGroup, int]:
+    """The first generic size for each group, different ones for all; its own where none is left."""
+    chosen: dict[SizeGroup, int] = {}
+    for group in groups:
+        chosen[group] = next(list_generic_bases(group, used | set(chosen.values())), group.base)
+    return chosen
+
+
+def _find_bases(
+    groups: Iterable[SizeGroup],
+    used: frozenset[int],
+    make_candidate: Callable[[Mapping[SizeGroup, int]], Candidate],
+    ask: Questions,
+) -> dict[SizeGroup, int]:
+    """Generic sizes with which the failure stays, found group by group."""
     kept: dict[SizeGroup, int] = {}
 
     def try_group(group: SizeGroup) -> bool:
         options = list(list_generic_bases(group, used | set(kept.values())))[:_TRIED]
-        found = ask.pick((size, make_candidate({**kept, group: size}, ())) for size in options)
+        found = ask.pick((size, make_candidate({**kept, group: size})) for size in options)
         if found is not None:
             kept[group] = found[0]
         return found is not None
@@ -90,8 +110,4 @@ def _find_generic_numbers(
             # 24 may be three times 8 and only happen to be twice 12
             for member in group.members:
                 try_group(SizeGroup(member, (member,)))
-    gone: list[float] = []
-    for value in floats:
-        if ask.holds(make_candidate(kept, [*gone, value])):
-            gone.append(value)
-    return make_candidate(kept, gone) if kept or gone else seed
+    return kept

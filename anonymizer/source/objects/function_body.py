@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from anonymizer.source.symbols.naming_policy import NamingPolicy
@@ -356,37 +356,43 @@ def _build_constant(value: Any) -> ast.expr:
 def find_bound_names(scope: ast.AST, refs: Collection[str]) -> set[str]:
     """Names bound directly in a scope; local imports that were gathered as values do not count."""
     found: set[str] = set()
-    away: set[str] = set()
+    elsewhere: set[str] = set()
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         found |= {each.arg for each in list_parameters(scope)}
+    for node in _walk_scope(scope):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.add(node.name)
+            case ast.Name(ctx=ast.Store() | ast.Del()):
+                found.add(node.id)
+            case ast.Global() | ast.Nonlocal():
+                elsewhere.update(node.names)
+            case ast.alias():
+                found.update({node.asname or node.name.split(".")[0]} - set(refs))
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+            ):
+                found.add(name)
+        if isinstance(node, _COMPREHENSIONS) and not isinstance(scope, _COMPREHENSIONS):
+            found |= _find_assigned_inside(node)
+    return found - elsewhere
 
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, (ast.Global, ast.Nonlocal)):
-            away.update(node.names)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update(
-                {(each.asname or each.name.split(".")[0]) for each in node.names} - set(refs)
-            )
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            found.add(node.name)
-        if isinstance(node, _SCOPES):
-            if isinstance(node, _COMPREHENSIONS):
-                found.update(
-                    each.target.id
-                    for each in ast.walk(node)
-                    if isinstance(each, ast.NamedExpr) and not isinstance(scope, _COMPREHENSIONS)
-                )
-            return
-        for child in ast.iter_child_nodes(node):
-            visit(child)
 
-    for child in ast.iter_child_nodes(scope):
-        visit(child)
-    return found - away
+def _walk_scope(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope; of those in it that are scopes themselves not what is inside."""
+    left = list(ast.iter_child_nodes(scope))
+    while left:
+        node = left.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            left += ast.iter_child_nodes(node)
+
+
+def _find_assigned_inside(comprehension: ast.AST) -> set[str]:
+    """What `:=` in a comprehension binds, in the scope around it."""
+    return {node.target.id for node in ast.walk(comprehension) if isinstance(node, ast.NamedExpr)}
 
 
 def _reduce_format(spec: ast.expr | None) -> ast.JoinedStr | None:

@@ -32,6 +32,15 @@ CONTAINERS = (list, dict, set, collections.deque)
 _LEAVES = (torch.Tensor, str, bytes, int, float, complex, type(None))
 #: What every module has; torch's own book-keeping.
 _OF_MODULES = frozenset(vars(torch.nn.Module())) - {"training"}
+#: Kinds of objects that only lead to others: the attributes that do, and what each adds to the
+#: label. No dictionary, since a class need not be hashable.
+_REFERRING: Tuple[Tuple[type, Tuple[Tuple[str, str], ...]], ...] = (
+    (types.MethodType, (("()", "__func__"), (".self", "__self__"))),
+    (functools.partial, (("()", "func"), (".args", "args"), (".keywords", "keywords"))),
+    (staticmethod, (("()", "__func__"),)),
+    (classmethod, (("()", "__func__"),)),
+    (property, ((".fget", "fget"), (".fset", "fset"), (".fdel", "fdel"))),
+)
 _INTERNAL = ("__", "_torchdynamo", "_dynamo", "_abc_", "_generation", "_is_fsdp")
 
 
@@ -80,20 +89,12 @@ class Walk:
 
     def _visit(self, label: str, value: Any) -> None:
         kind = type(value)
-        if kind is types.MethodType:
-            self._push(label + "()", value.__func__)
-            self._push(label + ".self", value.__self__)
-        elif kind is functools.partial:
-            self._push(label + "()", value.func)
-            self._push(label + ".args", value.args)
-            self._push(label + ".keywords", value.keywords)
+        referring = next((attributes for known, attributes in _REFERRING if kind is known), ())
+        if referring:
+            for suffix, attribute in referring:
+                self._push(label + suffix, getattr(value, attribute))
         elif kind is types.FunctionType:
             self._visit_function(label, value)
-        elif kind in (staticmethod, classmethod):
-            self._push(label + "()", value.__func__)
-        elif kind is property:
-            for name in ("fget", "fset", "fdel"):
-                self._push(label + "." + name, getattr(value, name))
         elif issubclass(kind, type):
             self._visit_class(label, value)
         elif issubclass(kind, torch.nn.Module):

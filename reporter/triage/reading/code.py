@@ -14,6 +14,7 @@ import doctest
 import re
 import textwrap
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reporter.triage.reading.blocks import Block
@@ -237,28 +238,38 @@ def _list_modules(tree: ast.Module) -> set[str]:
 
 
 def _find_undefined(tree: ast.Module) -> list[str]:
-    """Names that are read somewhere and bound nowhere, in the order of their first use."""
+    """Names that are read somewhere and bound nowhere, in the order of their first use; none where
+    a module's names are imported by `*`.
+    """
+    nodes = list(ast.walk(tree))
+    if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
+        return []
     bound = {*dir(builtins), "__file__", "__name__", "__doc__"}
-    read: dict[str, None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Load):
-                read[node.id] = None
-            else:
-                bound.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                if alias.name == "*":
-                    return []
-                bound.add(alias.asname or alias.name.partition(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            bound.add(node.name)
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-            bound.add(node.name)
-        elif isinstance(node, (ast.Global, ast.Nonlocal)):
-            bound |= set(node.names)
+    for node in nodes:
+        bound.update(_list_bound(node))
+    read = dict.fromkeys(
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    )
     return [name for name in read if name not in bound]
+
+
+def _list_bound(node: ast.AST) -> Iterable[str]:
+    """The names that a node itself binds."""
+    match node:
+        case ast.Name(ctx=ast.Store() | ast.Del()):
+            return (node.id,)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return (node.name,)
+        case ast.arg():
+            return (node.arg,)
+        case ast.alias():
+            return (node.asname or node.name.partition(".")[0],)
+        case (
+            ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+        ):
+            return (name,)
+        case ast.Global() | ast.Nonlocal():
+            return node.names
+    return ()
