@@ -237,8 +237,8 @@ def plot_releases(rows: Sequence[tuple[str, str]]) -> str:
         return _render_svg(figure, "releases", "What each torch release does with the repro")
 
 
-def load() -> None:
-    """Imports matplotlib, which takes a second or more, before it is needed."""
+def import_matplotlib() -> None:
+    """Does ahead of time what the first chart would wait a second or more for."""
     for name in ("matplotlib.figure", "matplotlib.backends.backend_svg"):
         importlib.import_module(name)
 

@@ -223,7 +223,7 @@ def _describe_wrong_result(report: Mapping[str, Any]) -> tuple[str, str]:
         return "dtype, shape, strides and aliasing as in eager mode", _show_pair(verdict) or actual
     if kind == Kind.WRONG_GRADIENT and is_eager(report):
         return "the derivative that finite differences give, in float64", actual
-    actual = describe_elements(report) or actual
+    actual = _describe_elements(report) or actual
     worst = _find_worst(report)
     if worst is not None:
         actual += _describe_numbers(worst, actual)
@@ -271,7 +271,7 @@ def _describe_numbers(rung: Mapping[str, Any], said: str) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def describe_elements(report: Mapping[str, Any]) -> str:
+def _describe_elements(report: Mapping[str, Any]) -> str:
     """What both sides gave, where a reader can check it by eye: `eager [2], compiled [5]`.
 
     Of a large output the worst elements with their index; empty where nothing was measured.

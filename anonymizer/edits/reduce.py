@@ -29,7 +29,7 @@ FindFirst = Callable[[Sequence[SourceProgram]], int | None]
 BATCH = 4
 
 
-def build_candidate(
+def _build_candidate(
     program: SourceProgram, text: str, inputs: str, expression: str
 ) -> SourceProgram | None:
     """The program with other texts, tidied.
@@ -74,7 +74,7 @@ def _build_key(program: SourceProgram) -> tuple[str, str, str]:
 
 def _build_proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
     for made in edit(copy.deepcopy(program)):
-        found = build_candidate(
+        found = _build_candidate(
             program,
             made.write_definitions(),
             "\n".join(made.write_inputs()),

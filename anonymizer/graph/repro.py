@@ -165,7 +165,7 @@ class ReproBody:
         assert isinstance(function, ast.FunctionDef)
         return function
 
-    def with_inputs(self, statements: Iterable[ast.stmt]) -> ReproBody:
+    def _with_inputs(self, statements: Iterable[ast.stmt]) -> ReproBody:
         """The program with another body of `inputs`."""
         texts = (ast.unparse(ast.fix_missing_locations(statement)) for statement in statements)
         return replace(self, inputs=tuple(line for text in texts for line in text.splitlines()))
@@ -181,7 +181,7 @@ class ReproBody:
     def with_creations(self, function: ast.FunctionDef) -> ReproBody:
         """The program with another function that makes the tensors."""
         if not self.convention.is_script:
-            return self.with_inputs(function.body)
+            return self._with_inputs(function.body)
         tree = ast.parse(self.definitions)
         tree.body[-1] = ast.fix_missing_locations(function)
         return replace(self, definitions=ast.unparse(tree))

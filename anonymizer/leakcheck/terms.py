@@ -265,7 +265,7 @@ class _TermCollector:
         self._add_words([part for piece in pure.parts for part in split_identifier(piece)])
         if any(self._is_rare(part, least=4) for part in split_identifier(pure.stem)):
             self.strings[pure.name] = "file name"
-            self.add_name(pure.stem, defined=True, kind="file name")
+            self._add_name(pure.stem, defined=True, kind="file name")
 
     def add_extra(self, term: str) -> None:
         term = term.strip()
@@ -291,13 +291,13 @@ class _TermCollector:
         What cannot be parsed is read as prose, so nothing in it is passed over.
         """
         for comment in _list_comments(text):
-            self.add_text(comment)
+            self._add_text(comment)
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
-            self.add_text(text)
+            self._add_text(text)
             for name in set(re.findall(r"[^\W\d]\w+", text)):
-                self.add_name(name, defined=False)
+                self._add_name(name, defined=False)
             return
         for node in ast.walk(tree):
             self._add_node(node)
@@ -309,9 +309,9 @@ class _TermCollector:
                 | ast.FunctionDef(name=name)
                 | ast.AsyncFunctionDef(name=name)
             ):
-                self.add_name(name, defined=True)
+                self._add_name(name, defined=True)
             case ast.Attribute(attr=name):
-                self.add_name(name, defined=isinstance(node.ctx, ast.Store))
+                self._add_name(name, defined=isinstance(node.ctx, ast.Store))
             case (
                 ast.Name(id=name)
                 | ast.arg(arg=name)
@@ -319,7 +319,7 @@ class _TermCollector:
                 | ast.alias(asname=str(name))
                 | ast.ExceptHandler(name=str(name))
             ):
-                self.add_name(name, defined=False)
+                self._add_name(name, defined=False)
             case ast.Import(names=names):
                 for alias in names:
                     self._add_import(alias.name)
@@ -334,7 +334,7 @@ class _TermCollector:
         """A module that is not public: it and what is taken from it are the program's."""
         if not self._is_public_module(module):
             for name in (*module.split("."), *imported):
-                self.add_name(name, defined=True)
+                self._add_name(name, defined=True)
 
     def _add_call(self, node: ast.Call) -> None:
         """`register_buffer("slopes", …)` defines an attribute as much as an assignment does."""
@@ -344,7 +344,7 @@ class _TermCollector:
         if called in _DEFINING_CALLS:
             for argument in node.args[:2]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    self.add_name(argument.value, defined=True)
+                    self._add_name(argument.value, defined=True)
 
     def _is_public_module(self, module: str) -> bool:
         root = module.split(".")[0]
@@ -357,7 +357,7 @@ class _TermCollector:
             # for `exec`: its names tell, its grammar does not
             self.add_source(textwrap.dedent(value))
         elif isinstance(value, str):
-            self.add_text(value, constant=True)
+            self._add_text(value, constant=True)
         elif isinstance(value, complex):
             self.add_number(value.imag)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -365,7 +365,7 @@ class _TermCollector:
 
     # Terms
 
-    def add_name(self, name: str, defined: bool, kind: TermKind = "name") -> None:
+    def _add_name(self, name: str, defined: bool, kind: TermKind = "name") -> None:
         """An identifier; `defined` when the program brought it into the world as a class, function
         or attribute.
         """
@@ -385,7 +385,7 @@ class _TermCollector:
     def _add_words(self, words: Iterable[str]) -> None:
         self.words.update(word for word in words if self._is_rare(word))
 
-    def add_text(self, text: str, constant: bool = False) -> None:
+    def _add_text(self, text: str, constant: bool = False) -> None:
         """A string constant, a comment or a docstring: the whole, its pieces, its rare words, its
         phrases.
         """
@@ -425,7 +425,7 @@ class _TermCollector:
         if len(re.findall(r"[^\W_]", text)) < 5:
             return
         if re.fullmatch(r"\w+", text):
-            self.add_name(text, defined=False, kind="string")
+            self._add_name(text, defined=False, kind="string")
             self.code_names.setdefault(text, "string")
         elif self._identifies(text) or len(text.split()) >= 3:
             self.strings[text] = "string"

@@ -66,10 +66,10 @@ def group_sizes(numbers: Iterable[int]) -> list[SizeGroup]:
         base = next((b for b in bases if size % b == 0 and size // b <= _MULTIPLES), size)
         bases.setdefault(base, []).append(size)
     found = [SizeGroup(base, tuple(members)) for base, members in bases.items()]
-    return sorted((g for g in found if not is_generic(g)), key=lambda g: -g.base)
+    return sorted((g for g in found if not _is_generic(g)), key=lambda g: -g.base)
 
 
-def is_generic(group: SizeGroup) -> bool:
+def _is_generic(group: SizeGroup) -> bool:
     """Whether the sizes are powers of two that are in everybody's programs."""
     return all(size & (size - 1) == 0 and size <= 64 for size in group.members)
 

@@ -58,7 +58,7 @@ def rebuild(
     earlier = [_place_arguments(context, entry, call) for call in gathered.get("earlier", ())]
     sequences = tuple(find_sequences(writer, args, earlier))
     return SourceProgram(
-        definitions=ast.Module(order_definitions(context.definitions.statements), []),
+        definitions=ast.Module(_order_definitions(context.definitions.statements), []),
         callable_expression=expression,
         inputs=inputs,
         private=PrivateCounterparts(
@@ -114,7 +114,7 @@ def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> Sour
         if each not in gathered.get("problems", ())
     )
     inputs = ast.Module([ast.Return(ast.Tuple([], ast.Load()))], [])
-    definitions = ast.Module(order_definitions(context.definitions.statements), [])
+    definitions = ast.Module(_order_definitions(context.definitions.statements), [])
     return SourceProgram(
         definitions=definitions,
         callable_expression=name,
@@ -251,7 +251,7 @@ def _place_arguments(
     return args
 
 
-def order_definitions(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt]:
+def _order_definitions(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt]:
     """Definitions in an order in which each finds what it needs while it is executed."""
     done: list[ast.stmt] = []
     state: dict[str, bool] = {}

@@ -74,7 +74,7 @@ class Ownership:
             self._parents[module] = self.find_innermost(callers)
         return self._parents[module]
 
-    def list_enclosing(self, module: int) -> list[int]:
+    def _list_enclosing(self, module: int) -> list[int]:
         """A block and those around it, outermost last."""
         found = [module]
         while found[-1] != ROOT:
@@ -83,7 +83,7 @@ class Ownership:
 
     def find_innermost(self, modules: list[int]) -> int:
         """The innermost block around all of these modules."""
-        chains = [list(reversed(self.list_enclosing(module))) for module in modules]
+        chains = [list(reversed(self._list_enclosing(module))) for module in modules]
         common = ROOT
         for level in zip(*chains):
             if len(set(level)) > 1:
@@ -147,7 +147,7 @@ class Ownership:
         owner = self.owners.get(name)
         if owner is None or self.program.given[name].kind == "input":
             return False
-        return block in self.list_enclosing(owner.block)
+        return block in self._list_enclosing(owner.block)
 
     def list_arguments(self, call: ModuleCall) -> tuple[str, ...]:
         """What a call is given: the values, tensors and modules from outside that it cannot write

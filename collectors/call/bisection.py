@@ -70,13 +70,13 @@ class Counter:
                 program; called only for the first one that is left out.
         """
         subject = _find_subject(debug_info)
-        if subsystem == "lowerings" and find_operator_name(subject) is None:
+        if subsystem == "lowerings" and _find_operator_name(subject) is None:
             return False  # nothing eager could do instead: 2.6 asks for these too, and then fails
         key = backend + "/" + subsystem
         number = self.counts[key] = self.counts.get(key, 0) + 1
         if key != self.key:
             return False
-        name = find_operator_name(subject)
+        name = _find_operator_name(subject)
         if name is not None and name not in self.operators:
             self.operators.append(name)
         if self.most is None or number <= self.most:
@@ -88,7 +88,7 @@ class Counter:
     def _note(self, debug_info: Optional[Callable[[], str]], subject: Any) -> None:
         with contextlib.suppress(Exception):  # it prints what Inductor holds at that moment
             self.first_out = str(debug_info()) if debug_info is not None else ""
-        self.operator = find_operator_name(subject)
+        self.operator = _find_operator_name(subject)
         self.step = (
             self.first_out if self.operator is None and _is_torch_pass(self.first_out) else None
         )
@@ -118,18 +118,18 @@ def apply(variation: CallVariation) -> Optional[Counter]:
         CannotBisectError: this torch has no way to do it.
     """
     if variation.get("fresh"):
-        disable_caches()
+        _disable_caches()
     threads = variation.get("threads")
     if threads:
         import torch
 
         torch.set_num_threads(int(threads))
     for name in variation.get("fallback") or ():
-        fall_back(name)
+        _fall_back(name)
     for name in variation.get("undecomposed") or ():
-        leave_whole(name)
+        _leave_whole(name)
     if variation.get("unbound"):
-        unbind_decompositions()
+        _unbind_decompositions()
     spec = variation.get("bisect")
     return install(spec) if spec else None
 
@@ -144,7 +144,7 @@ def install(spec: BisectSpec) -> Counter:
     if (spec["backend"], spec["subsystem"]) not in known:
         raise CannotBisectError("no subsystem {backend}/{subsystem}".format(**spec))
     counter = Counter(spec["backend"], spec["subsystem"], spec.get("max"))
-    disable_caches()
+    _disable_caches()
     bisector = _find_bisector()
     if bisector is None:
         _ask_before_lowering(counter)
@@ -194,14 +194,14 @@ def list_subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     return {"subsystems": found, "changes": changes, "settings": values}
 
 
-def disable_caches() -> None:
+def _disable_caches() -> None:
     """A compiled graph that is taken from a cache was not compiled under the variation."""
     for name in _CACHES:
         with contextlib.suppress(torch_settings.NoSuchSettingError):
             torch_settings.set_settings({name: False})
 
 
-def fall_back(name: str) -> None:
+def _fall_back(name: str) -> None:
     """Makes Inductor call the eager kernel of one operator, say `aten.relu.default`.
 
     Raises:
@@ -214,7 +214,7 @@ def fall_back(name: str) -> None:
         raise CannotBisectError("Inductor cannot fall back for {}".format(name)) from error
 
 
-def leave_whole(name: str) -> None:
+def _leave_whole(name: str) -> None:
     """Takes one operator out of Inductor's table of decompositions.
 
     Raises:
@@ -229,7 +229,7 @@ def leave_whole(name: str) -> None:
     forget_decompositions()
 
 
-def unbind_decompositions() -> None:
+def _unbind_decompositions() -> None:
     """Takes the kernels in Python away that operators have for autograd.
 
     Tracing meets them before any table of decompositions is read (`OpOverload.py_impl` with
@@ -282,7 +282,7 @@ def _find_operator(name: str) -> Any:
     return target
 
 
-def find_operator_name(subject: Any) -> Optional[str]:
+def _find_operator_name(subject: Any) -> Optional[str]:
     """The public name of an operator or of a graph node's operator, if it is one of torch's own."""
     target = getattr(subject, "target", subject)
     if getattr(target, "namespace", None) not in _OWN:
@@ -296,7 +296,7 @@ def _find_subject(debug_info: Optional[Callable[[], str]]) -> Any:
     """
     for cell in getattr(debug_info, "__closure__", None) or ():
         with contextlib.suppress(ValueError):
-            if find_operator_name(cell.cell_contents) is not None:
+            if _find_operator_name(cell.cell_contents) is not None:
                 return cell.cell_contents
     return None
 

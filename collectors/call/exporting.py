@@ -57,7 +57,7 @@ class LazyExport:
         to_onnx = "onnx" in self.steps
         given = {name: self.arguments[name] for name in ONNX_ARGUMENTS if name in self.arguments}
         if self.steps == ["onnx"]:
-            return OnnxModel(export_to_onnx(self.function, args, kwargs, given))
+            return OnnxModel(_export_to_onnx(self.function, args, kwargs, given))
         export = torch.export.draft_export if "draft" in self.steps else torch.export.export
         taken = {name: self.arguments[name] for name in EXPORT_ARGUMENTS if name in self.arguments}
         if "dynamic_shapes" in taken:
@@ -66,7 +66,7 @@ class LazyExport:
         if to_onnx:
             given.pop("dynamic_shapes", None)  # the exported program has its own
             program = _follow(program, self.steps)
-            return OnnxModel(export_to_onnx(program, (), None, given))
+            return OnnxModel(_export_to_onnx(program, (), None, given))
         return follow(program, self.steps, self.configs)
 
 
@@ -81,7 +81,7 @@ def _build_dimensions(shapes: Any) -> Any:
     return shapes
 
 
-def export_to_onnx(
+def _export_to_onnx(
     model: Any, args: Tuple[Any, ...], kwargs: Optional[Dict[str, Any]], given: Dict[str, Any]
 ) -> Any:
     """What torch.onnx.export makes of a module or an exported program; nothing is written.

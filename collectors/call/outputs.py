@@ -148,7 +148,7 @@ def copy_for_saving(tensor: torch.Tensor) -> torch.Tensor:
     inference); without elements where it has no values.
     """
     with torch.inference_mode(False), torch.no_grad():
-        if has_no_values(tensor):
+        if _has_no_values(tensor):
             return torch.empty(0, dtype=tensor.dtype, device="cpu")
         copy = tensor.detach()
         if copy.layout not in (torch.strided, torch.jagged if hasattr(torch, "jagged") else None):
@@ -156,7 +156,7 @@ def copy_for_saving(tensor: torch.Tensor) -> torch.Tensor:
         return copy.clone(memory_format=torch.contiguous_format).cpu()
 
 
-def has_no_values(tensor: torch.Tensor) -> bool:
+def _has_no_values(tensor: torch.Tensor) -> bool:
     """Whether there is nothing in it to compare: it is on device `meta`, or a fake of torch's."""
     return tensor.device.type == "meta" or type(tensor).__name__ == "FakeTensor"
 
@@ -205,7 +205,7 @@ def _stamp(tensor: torch.Tensor) -> Stamp:
 
 def _compute_checksum(tensor: torch.Tensor) -> Optional[float]:
     """A number that changes if the values do, or change places; None for what cannot be summed."""
-    if tensor.layout != torch.strided or has_no_values(tensor) or not tensor.numel():
+    if tensor.layout != torch.strided or _has_no_values(tensor) or not tensor.numel():
         return None
     with torch.inference_mode(False), torch.no_grad():
         try:

@@ -252,7 +252,7 @@ def _judge_integers(
         nearer = found["error_vs_fp64"] <= found["eager_error_vs_fp64"]
         nearer = nearer and _compute_max_abs(actual, exact) <= _compute_max_abs(reference, exact)
         found["same"] = nearer and found["eager_error_vs_fp64"] > 0
-    if tie is not None and is_tied(reference, actual, tie):
+    if tie is not None and _is_tied(reference, actual, tie):
         found["same"] = found["tied"] = True
     return found
 
@@ -301,7 +301,7 @@ def _judge_floats(
     return found
 
 
-def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -> bool:
+def _is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -> bool:
     """Whether two index tensors choose equal values.
 
     Values are equal within what rounding may do to them; under a stable sort exact ties have one

@@ -61,7 +61,7 @@ class InductorFolder(Tool):
         Raises:
             ToolUnavailableError: inductor compiled nothing.
         """
-        graphs = find_graphs(self.folder)
+        graphs = _find_graphs(self.folder)
         if not graphs:
             raise ToolUnavailableError("inductor compiled nothing")
         return {
@@ -70,7 +70,7 @@ class InductorFolder(Tool):
         }
 
 
-def find_graphs(folder: str) -> List[str]:
+def _find_graphs(folder: str) -> List[str]:
     """The folders of compiled graphs, in the order they were compiled."""
     found = [path for path, _, names in os.walk(folder) if any(name in WANTED for name in names)]
     return sorted(found, key=_build_order_key)

@@ -96,10 +96,10 @@ class Logs(Tool):
             handler.flush()
         if not os.path.exists(self.build_path("all.log")):
             raise ToolUnavailableError("nothing was logged")
-        return split_log(self.build_path("all.log"), self.folder)
+        return _split_log(self.build_path("all.log"), self.folder)
 
 
-def split_log(path: str, folder: str) -> LogFacts:
+def _split_log(path: str, folder: str) -> LogFacts:
     """Writes `<artifact>.log` for each artifact in a log, and counts the lines."""
     with open(path, encoding="utf-8", errors="replace") as source:
         lines = source.read(_MAX_FILE).splitlines()

@@ -85,7 +85,7 @@ def list_breaks(observer: Observer) -> List[BreakRecord]:
             (reason, file, line),
             {
                 "reason": reason,
-                "public": find_own_words(reason),
+                "public": _find_own_words(reason),
                 "explanation": _read_explanation(item.reason),
                 "file": file,
                 "line": line,
@@ -129,7 +129,7 @@ def _list_recompiles(observer: Observer, call: Any) -> List[RecompileRecord]:
     return found[: 4 * MOST_LISTED]
 
 
-def find_own_words(reason: str) -> str:
+def _find_own_words(reason: str) -> str:
     """The longest start of a reason that is torch's own: written so in Dynamo's source, then names
     of torch and Python.
     """

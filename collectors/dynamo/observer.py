@@ -237,15 +237,15 @@ def _find_location(stack: Any) -> Optional[Tuple[str, int, str]]:
     if not frames:
         return None
     frame = frames[-1]
-    return str(frame.filename), int(frame.lineno or 0), find_function_name(str(frame.name))
+    return str(frame.filename), int(frame.lineno or 0), _find_function_name(str(frame.name))
 
 
 def read_code_place(code: Any) -> Tuple[str, int, str]:
     """(file, line, function) where a code object begins."""
-    return str(code.co_filename), int(code.co_firstlineno), find_function_name(str(code.co_name))
+    return str(code.co_filename), int(code.co_firstlineno), _find_function_name(str(code.co_name))
 
 
-def find_function_name(name: str) -> str:
+def _find_function_name(name: str) -> str:
     """The user's name of a function; the part after a graph break is a function of its own to
     Dynamo.
     """

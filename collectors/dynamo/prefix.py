@@ -52,7 +52,7 @@ def describe(module: Any, names: Dict[int, str]) -> GraphShape:
         tensors = [t for _, t in outputs.flatten(value) if isinstance(t, torch.Tensor)]
         nodes.append(
             {
-                "operator": find_node_name(module, node, names),
+                "operator": _find_node_name(module, node, names),
                 "dtype": str(tensors[0].dtype) if tensors else None,
                 "measurable": bool(tensors) and depth == 0,
                 "differentiable": any(bool(tensor.requires_grad) for tensor in tensors),
@@ -141,7 +141,7 @@ def _writes(module: Any, node: Any) -> bool:
     )
 
 
-def find_node_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:
+def _find_node_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:
     """A node's public name: `torch.softmax`, `Tensor.view`, `torch.nn.Linear`; None for anything
     not torch's own.
 

@@ -20,7 +20,7 @@ _FEW = 16
 LITERAL = 1024
 
 
-def compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
+def _compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
     """The few numbers that an intermediate's stand-in must respect; None where there is nothing to
     respect.
 
@@ -172,7 +172,7 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
             self.results[n.name] = _without_data(value)
         if isinstance(value, torch.Tensor) and n.op != "placeholder":
             try:
-                noted = compute_span(value)
+                noted = _compute_span(value)
             except (
                 Exception
             ):  # a subclass or a device that cannot say: there is only less known then

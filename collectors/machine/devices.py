@@ -20,7 +20,7 @@ from ..protocol.environment import DeviceFacts
 
 def collect_device_facts() -> DeviceFacts:
     """What is known of each kind of device, or None."""
-    names = list_gpus()
+    names = _list_gpus()
     return {
         "cuda_available": _is_cuda_available(names),
         "gpus": names,
@@ -31,7 +31,7 @@ def collect_device_facts() -> DeviceFacts:
     }
 
 
-def list_gpus() -> List[str]:
+def _list_gpus() -> List[str]:
     """Names of the GPUs, without their serial numbers."""
     with contextlib.suppress(Exception):  # a driver may fail in any way
         if torch.cuda.is_initialized():

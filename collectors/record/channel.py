@@ -40,7 +40,7 @@ class Channel:
         self._buffer = b""
         self._identity = _identify(self.connection.fileno())
 
-    def is_cut(self) -> bool:
+    def _is_cut(self) -> bool:
         """Whether the program has closed the descriptor under the socket, or has put another in
         its place.
         """
@@ -51,7 +51,7 @@ class Channel:
 
         What has the descriptor's number by now is the program's, and stays open.
         """
-        if not self.is_cut():
+        if not self._is_cut():
             return False
         self.connection.detach()
         try:
@@ -77,7 +77,7 @@ class Channel:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends one message; a vanished host is not the script's problem."""
-        if self.is_cut():
+        if self._is_cut():
             return
         if self.key:
             sys.audit(LOOK)  # see `audit_hook`

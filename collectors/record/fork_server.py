@@ -37,7 +37,7 @@ from . import requests
 from .channel import Channel
 
 
-def leave_the_program() -> None:
+def _leave_the_program() -> None:
     """Cuts a fork off from what the program still does with its streams, its signals and the
     machine's memory.
 
@@ -116,7 +116,7 @@ class ForkServer:
 
     def serve(self) -> None:
         """The loop."""
-        leave_the_program()
+        _leave_the_program()
         for pipe in self.pipes:
             with contextlib.suppress(OSError):
                 os.close(pipe)
@@ -216,7 +216,7 @@ class ForkServer:
         if os.WIFSIGNALED(status):
             name = name_signal(os.WTERMSIG(status))
             return {"outcome": CallOutcome.DIED, "signal": name, "detail": self._read_log(child)}
-        answer = load_answer(child.path)
+        answer = _load_answer(child.path)
         if answer is not None:
             return answer
         code, log = os.WEXITSTATUS(status), self._read_log(child)
@@ -237,7 +237,7 @@ class ForkServer:
             kill_group(pid)
 
 
-def load_answer(path: str) -> Optional[CallAnswer]:
+def _load_answer(path: str) -> Optional[CallAnswer]:
     """The JSON answer a child wrote, or None if it did not get that far."""
     try:
         with open(path) as source:

@@ -109,7 +109,7 @@ def survey(path: str) -> NotebookSurvey:
         cells, prose = read(path)
         left_out = []
         for cell in cells:
-            text, lines = adapt(cell)
+            text, lines = _adapt(cell)
             left_out += lines
             _parse(prepare(cell, text), cell)
     except NotebookError as error:
@@ -120,7 +120,7 @@ def survey(path: str) -> NotebookSurvey:
     return {"problem": None, "texts": texts, "left_out": left_out}
 
 
-def adapt(cell: NotebookCell) -> Tuple[str, List[str]]:
+def _adapt(cell: NotebookCell) -> Tuple[str, List[str]]:
     """The cell without the lines that install packages, since it is this environment that is
     reported on; and those lines.
 
@@ -273,7 +273,7 @@ def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[Bas
         if cell.skip:
             continue
         entering("cell {}".format(cell.number))
-        text, _ = adapt(cell)
+        text, _ = _adapt(cell)
         error = step(cell, text)
         if error is not None:
             return error

@@ -85,7 +85,7 @@ class Recorder(CallWatcher):
             self.calls += 1
             call.watched.calls += 1
             try:
-                self.flush_gradients()
+                self._flush_gradients()
                 watched_call = self._begin_call(call, number)
             except Exception as error:  # the script must not fail by being watched
                 call.watched.earlier = None
@@ -153,7 +153,7 @@ class Recorder(CallWatcher):
         memory for nothing.
         """
         with self.lock, contextlib.suppress(Exception):  # as above
-            self.flush_gradients()
+            self._flush_gradients()
             for entry in self.pending:
                 self.ask({"event": "forgotten", "call": entry.number})
             self.pending = []
@@ -261,7 +261,7 @@ class Recorder(CallWatcher):
         if leaves and answer.get("keep"):
             self.pending = (self.pending + [watched_call.collect_gradients(leaves)])[-_MAX_PENDING:]
 
-    def flush_gradients(self) -> None:
+    def _flush_gradients(self) -> None:
         """Hands over the gradients noted so far; called before the next call and at the end of the
         script.
         """
@@ -288,7 +288,7 @@ class Recorder(CallWatcher):
         started = time.time()
         try:
             with contextlib.suppress(Exception):  # the script must not fail by being watched
-                self.flush_gradients()
+                self._flush_gradients()
         finally:
             self.watching = False
             self.overhead += time.time() - started

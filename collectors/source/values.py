@@ -59,11 +59,11 @@ def read_tensor_spec(value: torch.Tensor, values: bool = True) -> TensorSpec:
         spec["stride"] = [int(step) for step in value.stride()]
         spec["offset"] = int(value.storage_offset())
         if values:
-            spec["stats"] = measure_pattern(value.detach())
+            spec["stats"] = _measure_pattern(value.detach())
     return spec
 
 
-def measure_pattern(value: torch.Tensor) -> SpecStatistics:
+def _measure_pattern(value: torch.Tensor) -> SpecStatistics:
     """Range, special values and pattern; `small` are the values of a tiny tensor of small whole
     numbers.
 

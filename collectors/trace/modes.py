@@ -26,7 +26,7 @@ class InterceptMode(TorchFunctionMode):  # type: ignore[misc]
         self.note = note
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        cls = next((t for t in types if overrides_torch_function(t)), None)
+        cls = next((t for t in types if _overrides_torch_function(t)), None)
         if cls is not None and torch._C._is_torch_function_enabled():
             self.note("a tensor subclass")
             with InterceptMode(self.operation, self.note):  # what it makes of the call
@@ -34,7 +34,7 @@ class InterceptMode(TorchFunctionMode):  # type: ignore[misc]
         return self.operation(func, args, kwargs or {})
 
 
-def overrides_torch_function(cls: Any) -> bool:
+def _overrides_torch_function(cls: Any) -> bool:
     """Whether a subclass of Tensor has a `__torch_function__` of its own."""
     own = getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
     plain = (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)

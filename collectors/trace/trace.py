@@ -113,7 +113,7 @@ class Tracer:
             if issubclass(type(value), torch.Tensor)
         }
         self.start = self.writer.find_state()
-        watching = InterceptMode(self.trace_operation, self.registry.note)
+        watching = InterceptMode(self._trace_operation, self.registry.note)
         with NewTensorMode(self.registry.created), watching, stand_ins.watch_kernels(self.writer):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
@@ -193,7 +193,7 @@ class Tracer:
 
     # -- operations --------------------------------------------------------------------------------
 
-    def trace_operation(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    def _trace_operation(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs one torch function and notes it."""
         short = getattr(func, "__name__", "")
         if short in ("__get__", "__set__"):
@@ -210,7 +210,7 @@ class Tracer:
             if inner is None:
                 return stand_ins.call(self.writer, "a custom operator", func, args, kwargs)
             with InterceptMode(
-                self.trace_operation, self.registry.note
+                self._trace_operation, self.registry.note
             ):  # what it does may be torch's own operations
                 return inner(*args, **kwargs)
         try:

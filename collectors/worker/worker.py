@@ -250,7 +250,7 @@ def _measure_processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def run_once(options: argparse.Namespace) -> int:
+def _run_once(options: argparse.Namespace) -> int:
     """Run the one request on stdin in this process, which ends as an ordinary interpreter does, or
     with its host.
     """
@@ -300,7 +300,7 @@ def main(arguments: list[str]) -> int:
     """
     options = parse(arguments)
     if options.mode == "once":
-        return run_once(options)
+        return _run_once(options)
     if options.mode == "preloaded":
         os._exit(preloaded_process.serve(options.socket, options.inductor))
     os.set_inheritable(options.requests, False)

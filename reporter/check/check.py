@@ -49,16 +49,16 @@ def check(
     Raises:
         BugreportError: there is nothing to check, or nothing to check it with.
     """
-    shard = read_shard(asked.shard)
+    shard = _read_shard(asked.shard)
     with open_progress(talk) as progress, _open_usable_store(asked.all, progress) as store:
-        plan = build_plan(asked, selection, processes.timeout, store, user)
+        plan = _build_plan(asked, selection, processes.timeout, store, user)
         with contextlib.ExitStack() as stack:
             if engine is None:
                 engine = stack.enter_context(open_local(processes, progress.note))
             return carry_out(plan, engine, store, progress, shard)
 
 
-def build_plan(
+def _build_plan(
     asked: CheckArguments,
     selection: Selection,
     timeout: float,
@@ -157,10 +157,10 @@ def _run(
     for old, new in zip(results, told):
         if old != new:
             keeper.amend(new)
-    return CheckSummary(told, find_changes(told, before))
+    return CheckSummary(told, _find_changes(told, before))
 
 
-def find_changes(
+def _find_changes(
     results: Sequence[CheckResult], before: dict[Cell, CheckResult]
 ) -> tuple[OutcomeChange, ...]:
     """The cells that show something else than the last time; what cannot be judged now has not
@@ -174,7 +174,7 @@ def find_changes(
     )
 
 
-def read_shard(text: str | None) -> tuple[int, int] | None:
+def _read_shard(text: str | None) -> tuple[int, int] | None:
     """The I and N of `--shard I/N`.
 
     Raises:

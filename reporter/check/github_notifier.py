@@ -77,13 +77,15 @@ def notify_issues(
         store = stack.enter_context(open_store())
         tracker = GitHub(user.say, stack)
         comments = find_due_comments(store, tracker, results, user.say)
-        texts = [(f"{each.address}#{each.number}", choose_outgoing_text(each)) for each in comments]
+        texts = [
+            (f"{each.address}#{each.number}", _choose_outgoing_text(each)) for each in comments
+        ]
         if texts and not agree_to_comments(texts, user, is_sure):
             return []
         return post_comments(store, tracker, comments)
 
 
-def choose_outgoing_text(comment: Comment) -> str:
+def _choose_outgoing_text(comment: Comment) -> str:
     """The text as it leaves: without the words of the failure where they name this machine or its
     user.
 
@@ -139,7 +141,7 @@ class GitHub:
                 does.
         """
         session, project = self._connect(comment.address)
-        text = choose_outgoing_text(comment)
+        text = _choose_outgoing_text(comment)
         issue = f"{comment.address}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
         address = f"{issue}/state/{comment.changes_told}/{comment.check.outcome}"

@@ -71,10 +71,10 @@ def resolve_subject(name: str, trust: bool = False, user: Prompt | None = None) 
         CannotJudgeError: somebody who was asked did not want the code to run.
         TrackerError, AuthenticationError: the tracker gives no answer.
     """
-    return fetch_issue(name, trust, user) if is_issue(name) else read_subject(name)
+    return _fetch_issue(name, trust, user) if is_issue(name) else read_subject(name)
 
 
-def fetch_issue(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
+def _fetch_issue(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
     """The program of an issue. `user` sees the code before it runs without a sandbox.
 
     Raises:

@@ -79,7 +79,7 @@ class Pools:
             with contextlib.suppress(OSError):
                 folder.cleanup()
 
-    def make_work_folder(self) -> Path:
+    def _make_work_folder(self) -> Path:
         """Where files of this process lie."""
         with self._lock:
             if self._folder is None:
@@ -88,7 +88,7 @@ class Pools:
 
     def warm(self, python: Path) -> Path:
         """The compiler cache of an interpreter's warm-up, which outlives the process."""
-        return prepare_warm_folder(python, self.make_work_folder() / "warm")
+        return prepare_warm_folder(python, self._make_work_folder() / "warm")
 
     def _start(self, python: Path) -> WorkerPool:
         self._made += 1
@@ -96,7 +96,7 @@ class Pools:
             python,
             self.jobs,
             launch.build_variables(),
-            self.make_work_folder() / f"workers-{self._made}",
+            self._make_work_folder() / f"workers-{self._made}",
             WorkerSettings(
                 memory_limit=int(self.memory * 2**30),
                 isolation=self.isolation,

@@ -117,7 +117,7 @@ class Matrix:
     rows: tuple[MatrixRow, ...]
 
 
-def build_matrix(checked: CheckSummary) -> Matrix:
+def _build_matrix(checked: CheckSummary) -> Matrix:
     """The results by repro and release."""
     changed = {change.check.cell for change in checked.changes}
     columns = tuple(dict.fromkeys(check.release for check in checked.results))
@@ -147,7 +147,7 @@ def render_lines(checked: CheckSummary) -> list[str]:
     told += (
         [_render_line(check) for check in checked.results]
         if few
-        else _render_table(build_matrix(checked))
+        else _render_table(_build_matrix(checked))
     )
     return [*told, *checked.notes, _sum(checked)]
 
@@ -198,7 +198,7 @@ def _sum(checked: CheckSummary) -> str:
 
 
 def _build_context(checked: CheckSummary) -> Json:
-    found = build_matrix(checked)
+    found = _build_matrix(checked)
     return {
         "matrix": found,
         "heads": [_name_release(found, release) for release in found.releases],

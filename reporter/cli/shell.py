@@ -98,14 +98,14 @@ def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "
         parsing = _explain_parsing_error(error, help_of)
         if parsing is not None:
             return _fail(parsing, as_json)
-        short = find_machine_error(error)
+        short = _find_machine_error(error)
         if short is not None:
             return _fail(short, as_json)
         sentence = f"internal error ({type(error).__name__}); the details are in {_log(error)}"
         return _fail_with(INTERNAL_ERROR, sentence, as_json)
 
 
-def find_machine_error(error: BaseException) -> UsageError | None:
+def _find_machine_error(error: BaseException) -> UsageError | None:
     """What the machine lacks, where that is why something failed; None for any other exception.
 
     A full disk is met wherever something is written, so it is told here and not at each place.

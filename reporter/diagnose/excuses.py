@@ -78,7 +78,7 @@ class Excuse:
     ask: _Ask
 
 
-def list_wrong_properties(rung: MeasuredRung) -> frozenset[str]:
+def _list_wrong_properties(rung: MeasuredRung) -> frozenset[str]:
     """What differs: of the values those that the rule minds, or all if it minds none."""
     comparison = rung.comparison
     if comparison is None:
@@ -110,7 +110,7 @@ def excuse(
         compiled: a rung that differs from eager, or raises.
         excuses: in the order in which they are asked.
     """
-    wrong = list_wrong_properties(compiled)
+    wrong = _list_wrong_properties(compiled)
     for one in excuses:
         found = one.ask(runner, compiled) if wrong <= one.explains else None
         if found is not None:

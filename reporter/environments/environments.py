@@ -48,7 +48,6 @@ class Environment:
     torch: str
     version: str
     git: str | None
-    has_cuda: bool
 
 
 @dataclass(frozen=True)
@@ -268,7 +267,6 @@ def _probe(release: Release, python: Path) -> Environment:
         torch=facts.torch,
         version=facts.version,
         git=facts.torch_git,
-        has_cuda=facts.has_cuda,
     )
 
 
@@ -285,8 +283,9 @@ def _read(release: Release, folder: Path) -> Environment | None:
         data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
         if any(os.stat(folder / name).st_size != size for name, size in data["files"].items()):
             return None
-        fields = {**data["place"], "label": release.label}
-        return Environment(**{**fields, "python": folder / fields["python"]})
+        place = data["place"]
+        python = folder / place["python"]
+        return Environment(release.label, python, place["torch"], place["version"], place["git"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -58,11 +58,11 @@ class Offer:
         """The release of this version."""
         if not self.is_listed and self.url:
             return Release(self.version, wheel=self.url)
-        where = None if self.index == find_default_index() else self.index
+        where = None if self.index == _find_default_index() else self.index
         return Release(self.version, version=self.version, index=where, backend=backend)
 
 
-def find_default_index() -> str:
+def _find_default_index() -> str:
     """The index that pip and uv use here as well."""
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
         if os.environ.get(name):
@@ -86,7 +86,7 @@ def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
     import requests
     from pypi_simple import NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
 
-    place = (index or find_default_index()).rstrip("/")
+    place = (index or _find_default_index()).rstrip("/")
     try:
         with PyPISimple(place) as client:
             page = client.get_project_page("torch", timeout=_PATIENCE)
@@ -188,7 +188,7 @@ def find(text: str, index: str | None, backend: str | None) -> Release:
     finals = [offer for offer in fetch_offers(index) if not Version(offer.version).is_prerelease]
     if text == "latest":
         if not finals:
-            raise CannotJudgeError(f"the index {index or find_default_index()} lists no release")
+            raise CannotJudgeError(f"the index {index or _find_default_index()} lists no release")
         return finals[-1].build_release(backend)
     series = [
         offer for offer in finals if Version(offer.version).release[:2] == _parse_series(text)

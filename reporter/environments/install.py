@@ -89,14 +89,14 @@ class Installer:
         problem: CannotJudgeError | None = None
         for attempt in list_plainer_builds(release) if self.uv is not None else (release,):
             try:
-                self._run(self.build_command(python, attempt))
+                self._run(self._build_command(python, attempt))
                 return
             except CannotJudgeError as error:
                 problem = error
         assert problem is not None
         raise problem
 
-    def build_command(self, python: Path, release: Release) -> list[str]:
+    def _build_command(self, python: Path, release: Release) -> list[str]:
         """The command that installs `release` with its backend exactly as it is."""
         what = [release.wheel or f"torch=={release.version}", choose_numpy(release.label)]
         if self.uv is None:

@@ -63,13 +63,13 @@ def read_answer(found: Mapping[str, ToolNote], folder: Path) -> tuple[CollectorR
             entry.get("facts") or {},
             entry.get("skipped", "" if "facts" in entry else "it did not come to an end"),
             entry.get("seconds", 0.0),
-            measure_folder(folder / name),
+            _measure_folder(folder / name),
         )
         for name, entry in found.items()
     )
 
 
-def measure_folder(folder: Path) -> int:
+def _measure_folder(folder: Path) -> int:
     """Bytes of all files below a folder; 0 where there is none."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 

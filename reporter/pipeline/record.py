@@ -244,7 +244,7 @@ class _FurtherRuns:
         rounding, the program itself. The given recording, or that of a run that shows more.
         """
         if may_be_torch(recording):
-            return self.watch_operator(recording)
+            return self._watch_operator(recording)
         if may_fail_elsewhere(recording):
             recording.further_runs.fails_uncompiled = self.fails_uncompiled(recording)
             if recording.further_runs.fails_uncompiled is False:
@@ -290,7 +290,7 @@ class _FurtherRuns:
             found.close()
         return recording
 
-    def watch_operator(self, recording: Recording) -> Recording:
+    def _watch_operator(self, recording: Recording) -> Recording:
         """The run in which the torch function that ends the script is watched; the given one where
         it cannot be found.
         """

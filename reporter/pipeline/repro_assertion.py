@@ -80,7 +80,7 @@ def _write_arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tupl
         return write_compile_arguments(options)
     if diagnosis.basis.finding.original.compiler == Compiler.ONNX:
         return write_onnx_arguments(options, words)
-    return write_strictness(diagnosis)
+    return _write_strictness(diagnosis)
 
 
 def _write_config(
@@ -190,7 +190,7 @@ def write_onnx_arguments(
     return tuple(found)
 
 
-def write_strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
+def _write_strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     """The `strict` of torch.export.export, where the failure is there in that mode alone."""
     assert diagnosis.basis.ladder is not None and diagnosis.basis.finding is not None
     modes = {True: diagnosis.basis.ladder[STRICT], False: diagnosis.basis.ladder[NON_STRICT]}

@@ -203,7 +203,7 @@ class TorchProgram:
         """
         # the pictures need matplotlib, whose import takes a second; `measure` would be too late for
         # it, since with --quick that takes no time, while here we wait for fresh processes anyway
-        threading.Thread(target=charts.load, daemon=True).start()
+        threading.Thread(target=charts.import_matplotlib, daemon=True).start()
         options = self.run.options
         settings = VerificationSettings(
             is_watched=bool(options.evidence) and not options.quick,

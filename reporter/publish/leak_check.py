@@ -94,7 +94,7 @@ def list_public_values(environment: Mapping[str, Any], *revisions: str | None) -
     return tuple(dict.fromkeys(str(item) for item in found if item))
 
 
-def list_machine_words(environment: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_machine_words(environment: Mapping[str, Any]) -> tuple[str, ...]:
     """What the Versions block says of the kind of machine, which is everybody's: a program that
     asks for `x86_64` would otherwise keep each of its reports from being written.
 
@@ -226,7 +226,7 @@ class AllowList:
             environment: the Versions block; its words for the kind of machine are no leak.
             revisions: commits of torch; None: not known.
         """
-        words = (*internals, *list_machine_words(environment))
+        words = (*internals, *_list_machine_words(environment))
         return cls(terms, words, list_public_values(environment, *revisions))
 
     def add_words(self, words: Iterable[str]) -> AllowList:

@@ -73,13 +73,13 @@ class Summary:
                 " terms looked for"
             ),
             f"report: {self.output}",
-            *(f"next: {command}" for command in self.list_commands()),
+            *(f"next: {command}" for command in self._list_commands()),
         ]
 
     def _name_issue(self) -> str:
         return "bug" if self.report.verdict.is_bug else "feature request"
 
-    def list_commands(self) -> list[str]:
+    def _list_commands(self) -> list[str]:
         """What to run next, to be pasted as it is."""
         folder = shlex.quote(self._shorten_path(self.output))
         repro = shlex.quote(self._shorten_path(self.output / REPRO))
@@ -115,7 +115,7 @@ class Summary:
             files.add_row(Text(name), Text(what, style="dim"))
         yield files
         following = make_table("")
-        for command in self.list_commands():
+        for command in self._list_commands():
             following.add_row(Text(command, style="bold"))
         yield following
 

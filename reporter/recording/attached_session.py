@@ -95,7 +95,7 @@ class AttachedSession(RecordingSession):
         self.fork_servers.keep_latest = message.get("mode") == "capture"
 
     @property
-    def only_findings(self) -> bool:
+    def _only_findings(self) -> bool:
         """Whether a verdict is wanted only if something was found: tests and long runs."""
         return self.mode != "capture"
 
@@ -108,7 +108,7 @@ class AttachedSession(RecordingSession):
         """Takes in that a call needs an explanation, but for a mere suspicion where only findings
         are wanted.
         """
-        if self.only_findings and symptom == Symptom.SUSPICIOUS:
+        if self._only_findings and symptom == Symptom.SUSPICIOUS:
             self.fork_servers.drop(call)  # its moment is a copy of the program, too dear to keep
         else:
             super().add_finding(call, symptom, **details)
@@ -131,7 +131,7 @@ class AttachedSession(RecordingSession):
             CannotJudgeError: calls could not be compared at all.
         """
         recording = self.recording
-        if not self.only_findings or self._has_found():
+        if not self._only_findings or self._has_found():
             return None
         if recording.unsupported:
             reason = {"CUDA": "it computes on CUDA", "ranks": "it is one of several ranks"}

@@ -99,7 +99,7 @@ class EntryPoint:
         return {**self.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
-def classify_entry_point(options: ProgramOptions) -> EntryPointKind:
+def _classify_entry_point(options: ProgramOptions) -> EntryPointKind:
     """The entry point by the looks of the words alone."""
     if options.attach is not None:
         return "attached"
@@ -123,7 +123,7 @@ def check_early(options: ProgramOptions) -> None:
     Raises:
         UsageError: something is.
     """
-    kind = classify_entry_point(options)
+    kind = _classify_entry_point(options)
     if kind == "script":
         _refuse_test_id(options)
     if kind in ("script", "notebook") and options.script is not None:
@@ -139,7 +139,7 @@ def resolve_entry_point(options: ProgramOptions, python: Path) -> EntryPoint:
     Raises:
         UsageError: it is none, or cannot be run as one.
     """
-    kind = classify_entry_point(options)
+    kind = _classify_entry_point(options)
     match kind:
         case "module":
             return _resolve_module(options, python)

@@ -138,7 +138,7 @@ def _shorten(name: str, dim: int, step: int, candidate: Candidate) -> Candidate 
     if step >= size or most is not None and size > most:
         return None
     shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
-    new = replace(item, meta=restride(item.meta, shape), symbols=())
+    new = replace(item, meta=_restride(item.meta, shape), symbols=())
     return candidate.with_graph(replace_input(graph, item, new))
 
 
@@ -255,7 +255,7 @@ class CallSizePass:
             inputs = tuple(
                 replace(
                     item,
-                    meta=restride(
+                    meta=_restride(
                         item.meta,
                         tuple(
                             last.get(s, n) if isinstance(s, str) else n
@@ -331,11 +331,11 @@ def _reshape(item: Input, shape: tuple[int, ...], size: int, step: int) -> Input
     recipe = item.recipe
     if recipe.kind == "randint" and size <= recipe.high <= size + 1 and recipe.high > step:
         recipe = Recipe("randint", min(recipe.low, step - 1), max(1, step))
-    meta = item.meta if shape == item.meta.shape else restride(item.meta, shape)
+    meta = item.meta if shape == item.meta.shape else _restride(item.meta, shape)
     return replace(item, meta=meta, symbols=symbols, recipe=recipe)
 
 
-def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
+def _restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
     """The same order of dimensions in memory, for another shape; expanded dimensions stay
     expanded.
     """

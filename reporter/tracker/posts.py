@@ -139,12 +139,12 @@ class LogText:
     def __call__(self) -> str:
         if not self._text:
             self._text = render_log_comment(
-                self.draft, self._create_gist() if self.needs_gist else None
+                self.draft, self._create_gist() if self._needs_gist else None
             )
         return self._text
 
     @property
-    def needs_gist(self) -> bool:
+    def _needs_gist(self) -> bool:
         """Whether the log does not fit into a comment."""
         return has_long_log(self.draft)
 

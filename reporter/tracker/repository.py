@@ -75,7 +75,7 @@ class Token:
         return f"Token({self.variable})"
 
 
-def find_default_host() -> str:
+def _find_default_host() -> str:
     """`GH_HOST`, else github.com.
 
     Raises:
@@ -131,7 +131,7 @@ def _split_address(text: str) -> Repository | None:
         text = address.netloc + address.path
     words = text.strip("/").removesuffix(".git").split("/")
     if len(words) == 2:
-        words.insert(0, find_default_host())
+        words.insert(0, _find_default_host())
     if len(words) != 3:
         return None
     host, owner, name = words
@@ -164,7 +164,7 @@ def build_api_url(host: str) -> str:
     return f"https://{host}/api/v3"
 
 
-def list_token_variables(host: str) -> tuple[str, str]:
+def _list_token_variables(host: str) -> tuple[str, str]:
     """The variables that may hold the token for a host, the first one first."""
     if host == PUBLIC or host.endswith(".ghe.com"):
         return "GH_TOKEN", "GITHUB_TOKEN"
@@ -175,7 +175,7 @@ def find_token(host: str) -> Token | None:
     """The token for a host. A token for github.com is never offered to another host."""
     given = tokens.read_tokens()
     return next(
-        (Token(given[name], name) for name in list_token_variables(host) if name in given), None
+        (Token(given[name], name) for name in _list_token_variables(host) if name in given), None
     )
 
 
@@ -187,7 +187,7 @@ def need_token(host: str) -> Token:
     """
     token = find_token(host)
     if token is None:
-        first, second = list_token_variables(host)
+        first, second = _list_token_variables(host)
         option = "" if host == PUBLIC else f" --hostname {host}"
         raise AuthenticationError(
             f"there is no token for {host}; set {first} or {second}, for example `export"

@@ -98,14 +98,14 @@ def run_ablation(
     rows = list(list_variants(assertion, wanted.layer, wanted.kind))
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
-    shown = [build_row(name, future.result(), wanted) for name, future in futures]
+    shown = [_build_row(name, future.result(), wanted) for name, future in futures]
     for each in shown:
         yield each
         if each.rung == Backend.AOT_EAGER and _shows(each, wanted):
             overrides = _build_overrides(
                 assertion, {"backend": Backend.AOT_EAGER.value, "unbound": True}
             )
-            yield build_row(UNBOUND, pool.submit(text, limit, overrides).result(), wanted)
+            yield _build_row(UNBOUND, pool.submit(text, limit, overrides).result(), wanted)
 
 
 def find_lower_layer(rows: Sequence[RungRow], wanted: Signature) -> Layer | None:
@@ -138,7 +138,7 @@ def _shows(row: RungRow, wanted: Signature) -> bool:
             return False
 
 
-def build_row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:
+def _build_row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:
     """One row: did the repro, with one setting changed, still show a failure?"""
     found = find_failure(answer, wanted)
     detail = ""

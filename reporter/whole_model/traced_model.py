@@ -73,7 +73,7 @@ class TracedModel:
         return self.program.statements
 
 
-def read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> TracedModel:
+def _read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> TracedModel:
     """The model of a trace, the values that it was given made at one of `values.LEVELS`.
 
     `calls`: its inputs can be made in the sizes of the earlier calls, too.
@@ -134,7 +134,7 @@ def _collect(
         }
     trace = answer["trace"]
     try:
-        written = read_trace(trace).written
+        written = _read_trace(trace).written
     except NotPublicError as reason:
         return {"trace": trace, "error": f"it holds what may not leave: {reason}"}
     modules = {module["id"]: module for module in trace["modules"]}
@@ -213,7 +213,7 @@ def _require_equivalence(whole: WholeModel) -> EquivalenceSection:
             f"the rewritten model does not use the operators of the private one: {changed} are not"
             " as often in it"
         )
-    stand_ins = read_trace(whole["trace"]).written.counterparts.operators
+    stand_ins = _read_trace(whole["trace"]).written.counterparts.operators
     apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(stand_ins.values()))
     return build_section(
         EquivalenceSection,
@@ -234,7 +234,7 @@ def _describe_location(trace: TraceJson, path: str | None) -> str:
     """
     if path is None:
         return ""
-    number = read_trace(trace).written.counterparts.modules.get(path)
+    number = _read_trace(trace).written.counterparts.modules.get(path)
     name = (trace["private"]["modules"].get(str(number)) or [path])[0]
     return f", first in {name or path}"
 
@@ -266,7 +266,7 @@ def _list_trace_candidates(
     stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
     for weights in ("", *values.write_weight_recipes(stats)):
         for level in values.list_value_levels(t.get("stats") for t in trace["tensors"]):
-            content = replace(read_trace(trace, level, several), weights=weights)
+            content = replace(_read_trace(trace, level, several), weights=weights)
             for form in _list_forms(content):
                 settings = {"calls": form.written.calls, "evaluation": not form.written.training}
                 for item in assertions:
@@ -287,7 +287,7 @@ def map_names(captured: CapturedCall) -> Json:
     """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
     assert captured.material.whole is not None
     trace = captured.material.whole["trace"]
-    public = read_trace(trace).written.counterparts
+    public = _read_trace(trace).written.counterparts
     private = trace["private"]
     modules = {int(number): names for number, names in private["modules"].items()}
     paths = {number: path for number, (path, _) in modules.items()}
@@ -371,7 +371,7 @@ def list_needed_sizes(captured: CapturedCall, candidate: Candidate) -> list[int]
     if not isinstance(candidate.content, TracedModel):
         return []  # its text is read for them
     assert captured.material.whole is not None
-    before = read_trace(captured.material.whole["trace"]).program
+    before = _read_trace(captured.material.whole["trace"]).program
     left = resizing.find_common_sizes(before, candidate.content.program)
     return sorted(resizing.collect_taken_sizes(before) & left)
 

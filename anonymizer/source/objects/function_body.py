@@ -76,7 +76,7 @@ class Rewriter(ast.NodeTransformer):
         made.name = name
         made.decorator_list = decorators
         made.returns = None
-        self.scopes.append(find_bound_names(tree, self.refs))
+        self.scopes.append(_find_bound_names(tree, self.refs))
         made.args = self._rewrite_arguments(made.args)
         made.body = self._rewrite_body(tree.body)
         self.scopes.pop()
@@ -331,7 +331,7 @@ class Rewriter(ast.NodeTransformer):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _rewrite_comprehension
 
     def _visit_in_scope(self, node: ast.AST, then: Callable[[], Any]) -> Any:
-        self.scopes.append(find_bound_names(node, self.refs))
+        self.scopes.append(_find_bound_names(node, self.refs))
         try:
             return then()
         finally:
@@ -353,7 +353,7 @@ def _build_constant(value: Any) -> ast.expr:
     return ast.Constant(b"" if isinstance(value, bytes) else value)
 
 
-def find_bound_names(scope: ast.AST, refs: Collection[str]) -> set[str]:
+def _find_bound_names(scope: ast.AST, refs: Collection[str]) -> set[str]:
     """Names bound directly in a scope; local imports that were gathered as values do not count."""
     found: set[str] = set()
     elsewhere: set[str] = set()

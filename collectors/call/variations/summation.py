@@ -51,15 +51,15 @@ def _compute(
     if name == "nansum":
         rows = torch.nan_to_num(rows, nan=0.0)
     if name in _PLAIN_SUMS:
-        total = add_in_turn(rows)
+        total = _add_in_turn(rows)
         return (total / count if name == "mean" else total,)
-    mean, squares = add_deviations_in_turn(rows)
+    mean, squares = _add_deviations_in_turn(rows)
     correction = given.get("correction")
     variance = squares / max(count - (1 if correction is None else correction), 0)
     return (variance.sqrt() if name.startswith("std") else variance, mean)
 
 
-def add_in_turn(rows: torch.Tensor) -> torch.Tensor:
+def _add_in_turn(rows: torch.Tensor) -> torch.Tensor:
     """The sum over the first dimension.
 
     Args:
@@ -76,7 +76,7 @@ def add_in_turn(rows: torch.Tensor) -> torch.Tensor:
     return total.sum(0) if block > 1 else total[0]
 
 
-def add_deviations_in_turn(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+def _add_deviations_in_turn(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     """The mean over the first dimension and the sum of squared deviations from it, by Welford's
     method, which Inductor's kernels use (`welford_combine` in `torch/_inductor/codegen`).
 

@@ -97,7 +97,7 @@ class _DetailsGatherer:
     checked: bool
     lines: list[str] = field(default_factory=list)
 
-    def limit_seconds(self, most: float) -> float:
+    def _limit_seconds(self, most: float) -> float:
         """Seconds for a part that may take so many."""
         return min(most, max(_LEAST, _TIMES * self.recording.script.seconds))
 
@@ -152,7 +152,7 @@ class _DetailsGatherer:
             config={"torch._inductor.config.fallback_random": True} if forced else {},
         )
         budget = divergence.DivergenceBudget(
-            self.limit_seconds(_MOST_OF_DIVERGENCE), self.limits.timeout, self.limits.jobs
+            self._limit_seconds(_MOST_OF_DIVERGENCE), self.limits.timeout, self.limits.jobs
         )
         found = divergence.find_divergence(finding, settings, budget, self.say)
         if found is None:
@@ -179,7 +179,7 @@ class _DetailsGatherer:
                 diagnosis.basis.ladder.device,
                 mode if isinstance(mode, str) else None,
             ),
-            culprit.SearchBudget(self.limit_seconds(_MOST_OF_CULPRIT), self.limits.jobs),
+            culprit.SearchBudget(self._limit_seconds(_MOST_OF_CULPRIT), self.limits.jobs),
             self.say,
             ask_supported_variations(diagnosis.basis.finding.call_session, names, timeout),
         )

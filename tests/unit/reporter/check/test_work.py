@@ -39,7 +39,7 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
         signature=build_section(FailureSection, shown),
     )  # fmt: skip
     release = parse("2.16.0.dev20261102")
-    place = Environment(release.label, tmp_path / "gone", build, python, git, False)
+    place = Environment(release.label, tmp_path / "gone", build, python, git)
     homes = Environments(tmp_path, known={release: place})
     task = Task(CheckSubject("r", "k", "pass"), release, fresh=True, alike=(seen,))
     assert msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(task))), Task) == task
