@@ -52,8 +52,8 @@ _OUTCOMES: Mapping[str, str] = {
     tables.NO_END: FAINT,
     tables.NOT_RUN: LINE,
 }
-HEAT_LEVELS = 8
-_HEAT = [f"#0808{level:02d}" for level in range(HEAT_LEVELS + 1)]
+_HEAT_LEVELS = 8
+_HEAT = [f"#0808{level:02d}" for level in range(_HEAT_LEVELS + 1)]
 _WIDTH = 7.4
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -346,13 +346,13 @@ def _group_by_level(
 
     def compute_level(value: float | None) -> int:
         if value is None:
-            return HEAT_LEVELS
+            return _HEAT_LEVELS
         if not value:
             return 0
         return (
-            1 + round((HEAT_LEVELS - 1) * max(0.0, math.log10(value / bottom)) / span)
+            1 + round((_HEAT_LEVELS - 1) * max(0.0, math.log10(value / bottom)) / span)
             if top > bottom
-            else HEAT_LEVELS
+            else _HEAT_LEVELS
         )
 
     found: dict[int, list[tuple[int, int, int]]] = {}
@@ -375,12 +375,12 @@ def _draw_heat_scale(axes: Axes, bottom: float, top: float) -> None:
     """The levels beside the map, with what they mean."""
     from matplotlib.patches import Rectangle
 
-    for level in range(HEAT_LEVELS + 1):
+    for level in range(_HEAT_LEVELS + 1):
         axes.add_patch(
             Rectangle(
-                (1.03, level / (HEAT_LEVELS + 1)),
+                (1.03, level / (_HEAT_LEVELS + 1)),
                 0.025,
-                1 / (HEAT_LEVELS + 1),
+                1 / (_HEAT_LEVELS + 1),
                 transform=axes.transAxes,
                 facecolor=_HEAT[level],
                 edgecolor="none",

@@ -23,7 +23,7 @@ from templates import render
 from templates.text import fit_on_line
 
 #: The class and the method of every test.
-CLASS = "TestRepro"
+_CLASS = "TestRepro"
 _INDUCTOR = (Layer.INDUCTOR, Layer.DECOMPOSITION, Layer.TRITON)
 _GUARD = re.compile(r"""__name__ == ["']__main__["']""")
 #: An assignment to a setting of torch, as a repro makes it.
@@ -77,7 +77,7 @@ def render_tests(failure: ReproducedFailure, repro: str) -> Iterator[str]:
     values = {
         "method": name_method(failure),
         "summary": summary.rstrip("."),
-        "class_name": CLASS,
+        "class_name": _CLASS,
         "suite": suite,
     }
     if any(
@@ -156,7 +156,7 @@ def write_failing_program(test: str, failure: ReproducedFailure) -> str:
     """The same test as a program that lets its failure out, so that it can be held against the
     repro's.
     """
-    call = f'{CLASS}("{name_method(failure)}").debug()'
+    call = f'{_CLASS}("{name_method(failure)}").debug()'
     return re.sub(r"\brun_tests\(\)\s*\Z", call + "\n", test)
 
 

@@ -15,7 +15,7 @@ from templates.text import render_code
 #: compiler.
 NO_END, NOT_RUN = "no end in time", "–"
 #: Outcomes that tell of no failure.
-NO_FAILURE = (RungOutcome.OK, RungOutcome.SKIPPED, NO_END, NOT_RUN)
+_NO_FAILURE = (RungOutcome.OK, RungOutcome.SKIPPED, NO_END, NOT_RUN)
 #: Values of `list_requirements` that ask for nothing, and what to call them then.
 _NOTHING = ("no", "none", "default", "default (None)")
 _UNNEEDED = {
@@ -90,7 +90,7 @@ def write_grid(rows: Sequence[tuple[str, Sequence[GridCell]]]) -> list[tuple[str
 
 
 def _write_cell(cell: GridCell) -> str:
-    if cell.outcome in NO_FAILURE:
+    if cell.outcome in _NO_FAILURE:
         return cell.outcome
     return f"**{cell.outcome}** {cell.exception}".rstrip()
 

@@ -10,11 +10,11 @@ from anonymizer.kinds import Compiler
 
 #: The step that writes an exported program to a file and reads it again, and the prelude that it
 #: needs.
-RELOAD = "reload"
-RELOADING = f"""import io
+_RELOAD = "reload"
+_RELOADING = f"""import io
 
 
-def {RELOAD}(program):
+def {_RELOAD}(program):
     file = io.BytesIO()
     torch.export.save(program, file)
     file.seek(0)
@@ -23,8 +23,8 @@ def {RELOAD}(program):
 
 def add_reloading(assertion: ReproAssertion) -> ReproAssertion:
     """The assertion of a program that is saved as one that the repro saves and loads, too."""
-    steps = tuple(RELOAD if step == "save" else step for step in assertion.steps)
-    prelude = "\n\n\n".join(part for part in (assertion.prelude, RELOADING) if part)
+    steps = tuple(_RELOAD if step == "save" else step for step in assertion.steps)
+    prelude = "\n\n\n".join(part for part in (assertion.prelude, _RELOADING) if part)
     return replace(assertion, steps=steps, prelude=prelude)
 
 
@@ -87,8 +87,8 @@ def write_export(assertion: ReproAssertion, model: str, args: str) -> str:
     for step in assertion.steps:
         if step == "decompose":
             program += ".run_decompositions()"
-        elif step == RELOAD:
-            program = f"{RELOAD}({program})"
+        elif step == _RELOAD:
+            program = f"{_RELOAD}({program})"
     if assertion.compiler == Compiler.ONNX:
         return f"torch.onnx.export({program}, dynamo=True)"
     if assertion.compiler == Compiler.AOTI:

@@ -18,7 +18,7 @@ from collectors.protocol.repro_words import Property
 #: How `main` takes it that the compiled call refuses what eager refuses.
 AS_EAGER = ("except Exception:", "    return")
 #: The end of a message that names an output; `find_named_output` reads it.
-OUTPUT_SUFFIX = " in output {n}"
+_OUTPUT_SUFFIX = " in output {n}"
 
 
 def write_main(assertion: ReproAssertion) -> list[str]:
@@ -29,7 +29,7 @@ def write_main(assertion: ReproAssertion) -> list[str]:
 
 
 def find_named_output(message: str) -> int | None:
-    """The number of the output that a message with `OUTPUT_SUFFIX` names, from 0."""
+    """The number, from 0, of the output that a message names at its end: `… in output 2`."""
     found = re.search(r" in output (\d+)$", message)
     return int(found[1]) if found else None
 
@@ -102,7 +102,7 @@ def _expect_refusal(assertion: ReproAssertion, eager: str, compiled: str) -> lis
 def _compare_values(assertion: ReproAssertion, compiled: str, exact: str) -> list[str]:
     """The two runs, held against one in float64 where there is one."""
     prefix = assertion.kind.replace("_", " ")
-    which = OUTPUT_SUFFIX if assertion.names_output else ""
+    which = _OUTPUT_SUFFIX if assertion.names_output else ""
     if not assertion.double:
         message = f"{prefix}: max abs error {{error:.4g}} against eager{which}"
         return [
@@ -257,7 +257,7 @@ def _compare_each_tensor(assertion: ReproAssertion, wrong: str, name: Property) 
     """An attribute of each tensor of the results; `wrong` begins the message."""
     access = ".stride()" if name == Property.STRIDE else f".{name}"
     message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
-    message += OUTPUT_SUFFIX if assertion.names_output else ""
+    message += _OUTPUT_SUFFIX if assertion.names_output else ""
     return [
         _write_loop(assertion, "e, a", "expected, actual"),
         "    if isinstance(e, torch.Tensor):",

@@ -25,7 +25,7 @@ from anonymizer.plain.creation_calls import (
 )
 
 #: Operators that stand for each other in a program without further changes.
-FAMILIES: tuple[tuple[str, ...], ...] = (
+_FAMILIES: tuple[tuple[str, ...], ...] = (
     ("min", "max"),
     ("amin", "amax"),
     ("argmin", "argmax"),
@@ -58,7 +58,7 @@ _LAYOUTS = {
     "as_strided": "strided",
 }
 #: What stands for an argument that is not given.
-LEFT_OUT = "left out"
+_LEFT_OUT = "left out"
 #: Arguments that are left out one by one, at most.
 _WORDS = 3
 #: Different sizes of a program that are varied, and sizes that a dimension is given at most.
@@ -121,7 +121,7 @@ def _drop_arguments(body: ReproBody) -> Iterator[Neighbour]:
         changed = copy.deepcopy(tree)
         words = _find_calls(changed)[at].keywords
         value = ast.unparse(words.pop(index).value)
-        yield Neighbour(what, value, LEFT_OUT, replace(body, definitions=ast.unparse(changed)))
+        yield Neighbour(what, value, _LEFT_OUT, replace(body, definitions=ast.unparse(changed)))
 
 
 def _list_items(node: ast.AST) -> list[ast.withitem]:
@@ -203,7 +203,7 @@ def _change_operators(body: ReproBody) -> Iterator[Neighbour]:
     """One operator replaced by the others of its family."""
     tree = ast.parse(body.definitions)
     names = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    for family in FAMILIES:
+    for family in _FAMILIES:
         pairs = ((name, other) for name in family for other in family if other != name)
         for name, other in pairs:
             if names.count(name) == 1:

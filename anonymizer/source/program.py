@@ -28,7 +28,7 @@ CONTAINER_METHODS = frozenset(
     " join split startswith endswith".split()
 )
 #: What asks a tensor for its sizes and computes none.
-SIZE_METHODS = frozenset(("size", "dim", "numel"))
+_SIZE_METHODS = frozenset(("size", "dim", "numel"))
 _SIZES = frozenset(("shape", "ndim"))
 
 
@@ -205,7 +205,7 @@ def _is_plain(node: ast.AST, own: Collection[str]) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id in _BUILTINS or node.func.id in own
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in CONTAINER_METHODS | SIZE_METHODS
+        return node.func.attr in CONTAINER_METHODS | _SIZE_METHODS
     if isinstance(node, ast.Subscript):
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         return isinstance(key, str) or _is_number(node)
@@ -230,5 +230,5 @@ def _is_number(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         func = node.func
         length = isinstance(func, ast.Name) and func.id == "len"
-        return length or isinstance(func, ast.Attribute) and func.attr in SIZE_METHODS
+        return length or isinstance(func, ast.Attribute) and func.attr in _SIZE_METHODS
     return isinstance(node, ast.Constant) or isinstance(node, ast.Attribute) and node.attr in _SIZES

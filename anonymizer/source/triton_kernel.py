@@ -18,7 +18,7 @@ from anonymizer.graph.identifiers import find_names
 from anonymizer.source.symbols.names import PublicNames
 
 #: Strings that are arguments of Triton's own functions.
-STRINGS = frozenset("""
+_STRINGS = frozenset("""
     fp8e4nv fp8e5 fp16 bf16 fp32 fp64 float8_e4m3fn float16 bfloat16 float32 float64 int1 int8 int16
     int32 int64 uint8 uint16 uint32 uint64 evict_first evict_last evict_normal .ca .cg .cv .wb .cs
     .wt zero nan ieee tf32 tf32x3 bf16x3 bf16x6 rtne rtz e2m1 e4m3 e5m2 add max min and or xor
@@ -59,7 +59,7 @@ class PublicKernel:
             KernelNotPublicError: it is neither a number, nor a text, nor one of Triton's dtypes.
         """
         if isinstance(value, str):
-            return value if value in STRINGS else self.strings.get(value, "text")
+            return value if value in _STRINGS else self.strings.get(value, "text")
         if isinstance(value, dict) and not str(value.get("tl")).isidentifier():
             raise KernelNotPublicError(
                 "it is given a constant that is neither a number nor one of Triton's"
@@ -190,7 +190,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         if isinstance(node.value, str):
-            if node.value in STRINGS or _CONSTRAINTS.fullmatch(node.value):
+            if node.value in _STRINGS or _CONSTRAINTS.fullmatch(node.value):
                 return node
             # each its own, since a kernel may compare them with what it was launched with
             public = self.strings.setdefault(node.value, f"text{len(self.strings) + 1}")

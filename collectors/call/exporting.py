@@ -18,7 +18,7 @@ from ..protocol.variation import Rung
 from ..protocol.words import ONNX_ARGUMENTS, ExportStep
 
 #: Keyword arguments of torch.export.export.
-EXPORT_ARGUMENTS = (
+_EXPORT_ARGUMENTS = (
     "dynamic_shapes",
     "strict",
     "preserve_module_call_signature",
@@ -59,7 +59,7 @@ class LazyExport:
         if self.steps == ["onnx"]:
             return OnnxModel(_export_to_onnx(self.function, args, kwargs, given))
         export = torch.export.draft_export if "draft" in self.steps else torch.export.export
-        taken = {name: self.arguments[name] for name in EXPORT_ARGUMENTS if name in self.arguments}
+        taken = {name: self.arguments[name] for name in _EXPORT_ARGUMENTS if name in self.arguments}
         if "dynamic_shapes" in taken:
             taken["dynamic_shapes"] = _build_dimensions(taken["dynamic_shapes"])
         program = _unwrap(export)(self.function, args, kwargs, **taken)
@@ -197,7 +197,7 @@ def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> LazyExp
         Exception: `refine` holds fixes that torch cannot apply
             (`torch.export.dynamic_shapes.refine_dynamic_shapes_from_suggested_fixes`).
     """
-    known = (*EXPORT_ARGUMENTS, *ONNX_ARGUMENTS)
+    known = (*_EXPORT_ARGUMENTS, *ONNX_ARGUMENTS)
     arguments = {name: options[name] for name in known if name in options}
     if "strict" in rung:
         arguments["strict"] = rung["strict"]

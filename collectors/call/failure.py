@@ -17,7 +17,7 @@ from .. import FOLDER
 from ..protocol.failure import Failure, FailureFrame
 
 #: Exceptions that only forward another one; the class inside is the diagnosis.
-WRAPPERS = {
+_WRAPPERS = {
     "BackendCompilerFailed",
     "InductorError",
     "InternalTorchDynamoError",
@@ -62,7 +62,7 @@ def _collect_chain(error: BaseException) -> List[BaseException]:
 def _find_diagnosis(chain: List[BaseException]) -> BaseException:
     """The first exception of the chain that is not a mere wrapper; the last one if all are."""
     for error in chain:
-        if type(error).__name__ not in WRAPPERS:
+        if type(error).__name__ not in _WRAPPERS:
             return error
     return chain[-1]
 

@@ -21,7 +21,7 @@ import torch
 from ..protocol.comparison import TensorJudgment
 
 RULE = 1
-TOLERANCE = 1e-4
+_TOLERANCE = 1e-4
 _COARSE = (torch.float16, torch.bfloat16)
 #: rtol, atol of torch.testing.assert_close, by dtype (`torch/testing/_comparison.py` of 2.13.0):
 #: what the user's own assertion most often applies.
@@ -128,12 +128,12 @@ def _apply_own_rule(
     """The same rule from our own numbers; `computed_in` is a coarser dtype that the computation ran
     in.
     """
-    if _is_within(actual, reference, TOLERANCE, TOLERANCE):
+    if _is_within(actual, reference, _TOLERANCE, _TOLERANCE):
         return True
     if off is None or eager_off is None or math.isnan(off):
         return False
     lenient = reference.dtype in _COARSE or computed_in in _COARSE or reference.numel() < 1000
-    return off <= (3.0 if lenient else 2.0) * eager_off + TOLERANCE / 10.0
+    return off <= (3.0 if lenient else 2.0) * eager_off + _TOLERANCE / 10.0
 
 
 def judge_values(
@@ -327,7 +327,7 @@ def _is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) 
         return False
     if not _is_inexact(values):
         return bool(find_equal_elements(one, two).all())
-    tolerance = TOLERANCE
+    tolerance = _TOLERANCE
     if values.is_floating_point():
         tolerance = max(tolerance, 4 * torch.finfo(values.dtype).eps)
     return _is_within(two, one, tolerance, tolerance)

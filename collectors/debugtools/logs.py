@@ -15,8 +15,8 @@ from typing import Dict, List
 from ..protocol.evidence import LogFacts
 from .tool import Tool, ToolUnavailableError
 
-LOGS = ("dynamo", "aot", "inductor", "dynamic")
-ARTIFACTS = (
+_LOGS = ("dynamo", "aot", "inductor", "dynamic")
+_ARTIFACTS = (
     "guards",
     "recompiles",
     "graph_breaks",
@@ -61,8 +61,8 @@ class Logs(Tool):
             self._start_old()
             return
         registry = _internal.log_registry
-        known = [name for name in ARTIFACTS if registry.is_artifact(name)]
-        wanted = ["+" + name for name in LOGS if registry.is_log(name)] + known
+        known = [name for name in _ARTIFACTS if registry.is_artifact(name)]
+        wanted = ["+" + name for name in _LOGS if registry.is_log(name)] + known
         saved = {name: os.environ.get(name) for name in ("TORCH_LOGS", "TORCH_LOGS_OUT")}
         os.environ.update(TORCH_LOGS=",".join(wanted), TORCH_LOGS_OUT=self.build_path("all.log"))
         try:

@@ -14,7 +14,7 @@ from .tool import Tool, ToolUnavailableError
 
 #: The functions torch times, in the order they run, and what a reader calls them. Several names for
 #: one phase: by release.
-PHASES = (
+_PHASES = (
     ("dynamo", ("_compile.compile_inner", "_compile", "bytecode_tracing")),
     ("backend", ("OutputGraph.call_user_compiler",)),
     (
@@ -66,7 +66,7 @@ class Phases(Tool):
 
 def _group_by_phase(functions: Mapping[str, float]) -> Dict[str, float]:
     found = {}
-    for phase, names in PHASES:
+    for phase, names in _PHASES:
         known = [functions[name] for name in names if name in functions]
         if known:
             found[phase] = max(known)

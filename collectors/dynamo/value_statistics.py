@@ -17,7 +17,7 @@ from . import bodies
 _WHOLE = 1 << 24
 _FEW = 16
 #: Most elements that a program people read can spell out.
-LITERAL = 1024
+_LITERAL = 1024
 
 
 def _compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
@@ -104,7 +104,7 @@ def list_literal_values(tensor: torch.Tensor) -> Optional[List[ElementValue]]:
     """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too
     many to be read.
     """
-    if tensor.numel() > LITERAL or tensor.is_complex() or not has_data(tensor):
+    if tensor.numel() > _LITERAL or tensor.is_complex() or not has_data(tensor):
         return None
     flat = tensor.detach().cpu().reshape(-1)
     return [_shorten(value, flat.dtype) for value in flat.tolist()]

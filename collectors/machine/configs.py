@@ -16,7 +16,7 @@ from ..protocol.words import PlainValue, TorchSettings
 from .variables import read_literals
 
 #: What is said of a value that may not leave.
-CHANGED = "(changed)"
+_CHANGED = "(changed)"
 _CONFIGS = (
     "torch._dynamo.config",
     "torch._inductor.config",
@@ -26,7 +26,7 @@ _CONFIGS = (
 
 
 def _show(name: str, value: Any) -> PlainValue:
-    """A setting's value, or `CHANGED` where it may hold something private.
+    """A setting's value, or `_CHANGED` where it may hold something private.
 
     Numbers stay, and texts that torch's own configuration file spells out: choices that it offers.
     Any other text is the user's (a path, a name).
@@ -34,11 +34,11 @@ def _show(name: str, value: Any) -> PlainValue:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
-        return value if value in _list_choices(name) else CHANGED
+        return value if value in _list_choices(name) else _CHANGED
     if isinstance(value, (list, tuple)):
         items = [_show(name, item) for item in value]
-        return str(items) if CHANGED not in items and len(items) <= 20 else CHANGED
-    return CHANGED
+        return str(items) if _CHANGED not in items and len(items) <= 20 else _CHANGED
+    return _CHANGED
 
 
 def _list_choices(name: str) -> FrozenSet[str]:

@@ -18,7 +18,7 @@ from typing import Dict, FrozenSet, Iterator, Mapping
 import torch
 
 #: What is said of a value that may not leave.
-HIDDEN = "(set)"
+_HIDDEN = "(set)"
 #: Numbers, and what programs read as yes or no.
 _PLAIN = re.compile(
     r"[+-]?\d{1,12}(?:\.\d{1,6})?|true|false|yes|no|on|off|none|auto|default", re.IGNORECASE
@@ -143,11 +143,11 @@ def _filter_value(name: str, value: str) -> str:
         return ""
     known = _find_registered(name)
     built = [
-        part if _PARTS.fullmatch(part) or _may_leave(part, known) else HIDDEN
+        part if _PARTS.fullmatch(part) or _may_leave(part, known) else _HIDDEN
         for part in _PARTS.split(value)
         if part
     ]
-    return "".join(built)[:200] if len(built) <= 40 else HIDDEN
+    return "".join(built)[:200] if len(built) <= 40 else _HIDDEN
 
 
 def _may_leave(part: str, known: FrozenSet[str]) -> bool:

@@ -36,9 +36,9 @@ def perform(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
     """Does one request about a call in this (forked) process.
 
     Raises:
-        ValueError: its kind is not in KINDS.
+        ValueError: its kind is unknown.
     """
-    kind = KINDS.get(request["op"])
+    kind = _KINDS.get(request["op"])
     if kind is None:
         raise ValueError("unknown request " + str(request["op"]))
     return kind(call, request)
@@ -108,7 +108,7 @@ def _describe_environment(
     }
 
 
-KINDS: Dict[Operation, _Doing] = {
+_KINDS: Dict[Operation, _Doing] = {
     "run": _run,
     "compare": _compare,
     "tensors": _list_tensors,

@@ -40,7 +40,7 @@ from .torch_functions import (
 )
 from .writer import OperatorCall, TraceWriter
 
-REPLACED = "a function of torch that the program has replaced"
+_REPLACED = "a function of torch that the program has replaced"
 _AS_SUBCLASS = torch.Tensor.as_subclass
 
 
@@ -78,7 +78,7 @@ class Tracer:
     def run(self) -> Any:
         """The result of the call."""
         if next(find_replaced(), None) is not None:
-            self.registry.note(REPLACED)
+            self.registry.note(_REPLACED)
         for index, (_, value) in enumerate(
             outputs.flatten([list(self.call.args), dict(self.call.kwargs)])
         ):

@@ -213,7 +213,7 @@ def control(ptr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(ptr + at, tl.load(ptr + at) + 1)
 """
-CONTROL_ROW: KernelLaunch = {
+_CONTROL_ROW: KernelLaunch = {
     "signature": {"ptr": "*fp32", "BLOCK": "constexpr"},
     "constexprs": {"BLOCK": 32},
     "aligned": ["ptr"],
@@ -243,10 +243,10 @@ def find_unusable_targets(folder: str, wanted: Sequence[str] = tuple(TARGETS)) -
     spec.loader.exec_module(module)
     found = {}
     for name in wanted:
-        answer = compile_for(module.control, CONTROL_ROW, name)
+        answer = compile_for(module.control, _CONTROL_ROW, name)
         if answer["outcome"] != KernelOutcome.OK:
             found[name] = "not even an empty kernel compiles: " + answer["message"][:160]
     warm = next((name for name in wanted if name not in found), None)
     if warm is not None:  # what is loaded here once, every fork has
-        compile_kernel(module.control, CONTROL_ROW, warm)
+        compile_kernel(module.control, _CONTROL_ROW, warm)
     return found

@@ -37,7 +37,7 @@ from reporter.store.database import find_store_path, open_store
 from reporter.tracker.preview import Prompt
 
 FOUND, NOTHING = 0, 1
-COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
+_COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class BisectResult:
         """Where to read what changed between the two builds."""
         if not (self.before and self.after and self.before.git and self.after.git):
             return None
-        return COMPARE.format(self.before.git, self.after.git)
+        return _COMPARE.format(self.before.git, self.after.git)
 
     def to_json(self) -> Json:
         """The document of `bisect --json`."""

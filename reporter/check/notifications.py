@@ -29,7 +29,7 @@ from reporter.store.filings import list_filings
 from templates import render
 
 #: What somebody said this long ago is not recent any more.
-LATELY = timedelta(days=14)
+_LATELY = timedelta(days=14)
 _TOLD = (CheckOutcome.REPRODUCES, CheckOutcome.FIXED)
 _MARK = re.compile(r"<!-- bugreport-state: \S+ \d+ (?P<outcome>\w+) -->")
 _QUOTED = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
@@ -232,7 +232,7 @@ def _find_due_comment(
     last = _load_last_comment(store, check.key, address)
     if last is not None and last["outcome"] == check.outcome:
         return None
-    state = tracker.read_issue_state(address, number, datetime.now(timezone.utc) - LATELY)
+    state = tracker.read_issue_state(address, number, datetime.now(timezone.utc) - _LATELY)
     # an issue that nobody has been told anything of yet says by its state what is believed
     before = (
         last["outcome"]

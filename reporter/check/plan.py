@@ -24,7 +24,7 @@ from reporter.environments.release import Release
 from reporter.store.database import format_now
 
 #: A release with fewer cells than this is not worth a warm-up.
-FEW = 3
+_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Plan:
 
     def list_tasks(self, before: Mapping[Cell, CheckResult]) -> list[Task]:
         """The cells as tasks, release by release; `before` is what each showed the last time."""
-        is_few = len(self.subjects) < FEW
+        is_few = len(self.subjects) < _FEW
         return [
             Task(
                 subject,

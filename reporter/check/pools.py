@@ -19,7 +19,7 @@ from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 
 #: Interpreters whose workers are kept; each holds some 400 MB.
-KEPT = 2
+_KEPT = 2
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Pools:
             self._pools[python] = kept  # the last one is the one used last
             kept.users += 1
             idle = [path for path, item in self._pools.items() if not item.users]
-            for path in idle[: max(0, len(self._pools) - KEPT)]:
+            for path in idle[: max(0, len(self._pools) - _KEPT)]:
                 closing.append(self._pools.pop(path).pool)
         for pool in closing:
             pool.close()

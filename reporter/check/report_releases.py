@@ -21,7 +21,7 @@ from reporter.publish.result import RunResult
 from reporter.report.reading import load_report
 
 #: The word of `--releases` that asks for none.
-NOWHERE = "none"
+_NOWHERE = "none"
 
 
 def try_releases(
@@ -31,13 +31,13 @@ def try_releases(
 
     Args:
         releases: are installed where that is needed; none: the environments that are cached, so
-            that nothing is downloaded unasked. The one word `NOWHERE`: none at all.
+            that nothing is downloaded unasked. The one word `none`: none at all.
 
     Returns:
         `result` itself where nothing was tried: without a report, and in a hurry.
     """
     is_in_a_hurry = work.quick or work.budget > 0 and not releases
-    if result.folder is None or is_in_a_hurry or releases == (NOWHERE,):
+    if result.folder is None or is_in_a_hurry or releases == (_NOWHERE,):
         return result
     selection = _build_selection(result.report.torch, releases)
     if selection is None:
@@ -55,7 +55,7 @@ def list_installed_ahead(releases: tuple[str, ...], work: WorkOptions) -> tuple[
     """Those of the `releases` that `try_releases` will ask for, come what may; they can be
     installed while the report is made.
     """
-    return () if work.quick or releases == (NOWHERE,) else releases
+    return () if work.quick or releases == (_NOWHERE,) else releases
 
 
 def add_releases(

@@ -38,7 +38,7 @@ COMMANDS = {
 # script.
 RUNS_SCRIPT = {"create", "anonymize", "diagnose", "evidence"}
 
-HELP = f"""Usage: bugreport COMMAND [OPTIONS] [ARGS]...
+_HELP = f"""Usage: bugreport COMMAND [OPTIONS] [ARGS]...
 
   From a failing torch.compile script to a report that the maintainers can use.
 
@@ -65,7 +65,7 @@ def run(argv: list[str]) -> int:
     from reporter.cli import shell
 
     if first in ("-h", "--help"):
-        return shell.guard(lambda: shell.say(HELP))
+        return shell.guard(lambda: shell.say(_HELP))
     if first == "--version":
         return shell.guard(lambda: shell.say(f"bugreport {VERSION}"))
     return shell.guard(lambda: _refuse(first))

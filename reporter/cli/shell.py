@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from reporter.core.settings import TalkOptions
 
 SCHEMA_VERSION = 1
-INTERNAL_ERROR = 70
+_INTERNAL_ERROR = 70
 # What a shell reports for a process whose reader went away (128 + SIGPIPE), as in `bugreport env |
 # head -1`.
-READER_GONE = 141
+_READER_GONE = 141
 #: By errno: what the machine lacks, and the way out.
 _MACHINE = {
     errno.ENOSPC: ("the disk is full", "make room, or name a folder elsewhere with --output"),
@@ -91,7 +91,7 @@ def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "
     except BrokenPipeError:
         # Python flushes stdout once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
+        return _READER_GONE
     except BugreportError as error:
         return _fail(error, as_json)
     except Exception as error:
@@ -102,7 +102,7 @@ def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "
         if short is not None:
             return _fail(short, as_json)
         sentence = f"internal error ({type(error).__name__}); the details are in {_log(error)}"
-        return _fail_with(INTERNAL_ERROR, sentence, as_json)
+        return _fail_with(_INTERNAL_ERROR, sentence, as_json)
 
 
 def _find_machine_error(error: BaseException) -> UsageError | None:

@@ -18,7 +18,7 @@ from reporter.core.settings import TalkOptions
 if TYPE_CHECKING:
     from rich.text import Text
 
-SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_LINES = 5.0
 
 
 class Progress(Protocol):
@@ -59,8 +59,8 @@ class PlainProgress:
         self._print_line(f"{name}: {detail}" if detail else name)
 
     def update(self, candidates: int, size: str) -> None:
-        """Writes a line if the last one is at least `SECONDS_BETWEEN_LINES` old."""
-        if self._clock() - self._last_line >= SECONDS_BETWEEN_LINES:
+        """Writes a line, unless the last one was written less than five seconds ago."""
+        if self._clock() - self._last_line >= _SECONDS_BETWEEN_LINES:
             so_far = ", ".join(filter(None, (describe_count(candidates), size)))
             self._print_line(f"{self._name}: {so_far}")
 

@@ -53,10 +53,10 @@ _FAR_OFF = 0.1
 VALUES = frozenset({*TensorRole, Property.PYTHON_VALUE})
 #: Sizes that may depend on values, as those of `nonzero` and `unique` do.
 _SIZES = frozenset({Property.SHAPE, Property.STRUCTURE})
-VALUES_AND_SIZES = VALUES | _SIZES
+_VALUES_AND_SIZES = VALUES | _SIZES
 #: The same, and what the program does to Python's state: with eager's random numbers all of it must
 #: be gone.
-ALL_DRAWN = VALUES_AND_SIZES | {Property.SIDE_EFFECT}
+_ALL_DRAWN = _VALUES_AND_SIZES | {Property.SIDE_EFFECT}
 
 #: What raised, by the class of its exception.
 EXCEPTIONS = frozenset(("exception",))
@@ -584,9 +584,9 @@ def _find_largest(item: ValueDifference) -> float:
 
 #: What eager alone shows; asked before the compiled call is looked at.
 OF_EAGER = (
-    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _excuse_uninitialized_memory),
-    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _excuse_unsteady_eager),
-    Excuse(Kind.INVALID_PROGRAM, (UNDECLARED,), VALUES_AND_SIZES, _excuse_undeclared_write),
+    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), _VALUES_AND_SIZES, _excuse_uninitialized_memory),
+    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), _VALUES_AND_SIZES, _excuse_unsteady_eager),
+    Excuse(Kind.INVALID_PROGRAM, (UNDECLARED,), _VALUES_AND_SIZES, _excuse_undeclared_write),
 )
 #: What eager raises as well, where it gets other memory.
 OF_EXCEPTIONS = (
@@ -594,22 +594,22 @@ OF_EXCEPTIONS = (
 )
 #: Other random numbers.
 OF_RANDOM_NUMBERS = (
-    Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _excuse_numpy_draws),
-    Excuse(Kind.RNG, (FALLBACK_RANDOM, TORCH_COMPILE_RANDOM), ALL_DRAWN, _excuse_random_numbers),
-    Excuse(Kind.RNG, (KEPT_DRAWS,), ALL_DRAWN, _excuse_unused_draws),
-    Excuse(Kind.RNG, (EXPORT,), ALL_DRAWN, _excuse_draws_of_onnx_runtime),
+    Excuse(Kind.RNG, (NUMPY,), _ALL_DRAWN, _excuse_numpy_draws),
+    Excuse(Kind.RNG, (FALLBACK_RANDOM, TORCH_COMPILE_RANDOM), _ALL_DRAWN, _excuse_random_numbers),
+    Excuse(Kind.RNG, (KEPT_DRAWS,), _ALL_DRAWN, _excuse_unused_draws),
+    Excuse(Kind.RNG, (EXPORT,), _ALL_DRAWN, _excuse_draws_of_onnx_runtime),
 )
 #: Values beyond rounding that still are nobody's fault.
 OF_VALUES = (
-    Excuse(Kind.UNSUPPORTED, (UNCACHED,), VALUES_AND_SIZES, _excuse_ignored_cache),
+    Excuse(Kind.UNSUPPORTED, (UNCACHED,), _VALUES_AND_SIZES, _excuse_ignored_cache),
     Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _excuse_colliding_writes),
     Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _excuse_undefined_casts),
     Excuse(Kind.PRECISION_CAST, (EMULATED_CASTS,), VALUES, _excuse_precision_casts),
-    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _excuse_restless_eager),
+    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), _VALUES_AND_SIZES, _excuse_restless_eager),
     Excuse(
         Kind.ILL_CONDITIONED,
         (PERTURBED, PERTURBED_DOWN, *NUDGED, RESUMMED),
-        VALUES_AND_SIZES,
+        _VALUES_AND_SIZES,
         _excuse_ill_condition,
     ),
 )

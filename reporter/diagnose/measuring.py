@@ -26,7 +26,7 @@ from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
 
 #: How often a failure that does not come back at once is tried again.
-REPEATS = 5
+_REPEATS = 5
 #: Seconds of the script's own call from which on rungs that cannot change the verdict are left out.
 LONG = 8.0
 
@@ -168,7 +168,7 @@ def measure_steadiness(
     """How often the user's own call showed the symptom: (times seen, times run), the script's call
     included.
 
-    Where no repetition has shown it yet, it is repeated `REPEATS` times more.
+    Where no repetition has shown it yet, it is repeated five times more.
 
     Args:
         bad: whether a rung shows the symptom.
@@ -180,7 +180,7 @@ def measure_steadiness(
     if runner.finding.grads:  # the reused call was made without the gradients that show it
         runs = runs[1:] or runs
     if not any(bad(rung) for rung in runs):
-        runs += runner.repeat_call(REPEATS)
+        runs += runner.repeat_call(_REPEATS)
     own_call = int(runner.own_call_shows_it)
     return sum(bad(rung) for rung in runs) + own_call, len(runs) + own_call
 

@@ -28,7 +28,7 @@ from reporter.environments.install import Installer, find_uv
 from reporter.environments.release import Release, strip_local_part
 from reporter.execution.interpreter import probe
 
-RELEASES_VARIABLE = "BUGREPORT_RELEASES"
+_RELEASES_VARIABLE = "BUGREPORT_RELEASES"
 _MARKER = "made.json"
 _UV_CACHE = "uv-cache"
 #: An environment used within this many seconds may be in use.
@@ -192,7 +192,7 @@ class Environments:
         except (OSError, Timeout) as error:
             raise CannotJudgeError(
                 f"the cache folder {self.root} cannot be used ({_read_reason(error)}); set"
-                f" {RELEASES_VARIABLE} to another folder"
+                f" {_RELEASES_VARIABLE} to another folder"
             ) from None
         try:
             yield
@@ -253,7 +253,7 @@ def find_cache_folder() -> Path:
     """Where environments lie: `BUGREPORT_RELEASES`, else `releases` in the user's cache folder."""
     import platformdirs
 
-    given = os.environ.get(RELEASES_VARIABLE)
+    given = os.environ.get(_RELEASES_VARIABLE)
     if given:
         return Path(given).expanduser().resolve()
     return platformdirs.user_cache_path("bugreport", appauthor=False) / "releases"

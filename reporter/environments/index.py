@@ -25,8 +25,8 @@ from reporter.environments.release import Release, strip_local_part
 from reporter.store.database import open_transaction
 
 PYPI = "https://pypi.org/simple"
-NIGHTLY = "https://download.pytorch.org/whl/nightly/{backend}"
-OLDEST = Version("2.0.0")
+_NIGHTLY = "https://download.pytorch.org/whl/nightly/{backend}"
+_OLDEST = Version("2.0.0")
 #: The newest Python with which torch.compile works, from that torch release on; their release notes
 #: say so.
 _NEWEST_PYTHON = (
@@ -72,7 +72,7 @@ def _find_default_index() -> str:
 
 def resolve_nightly_index(backend: str | None) -> str:
     """The index of PyTorch's nightly builds."""
-    return NIGHTLY.format(backend=backend if backend not in (None, "auto") else "cpu")
+    return _NIGHTLY.format(backend=backend if backend not in (None, "auto") else "cpu")
 
 
 @functools.lru_cache(maxsize=8)
@@ -106,7 +106,7 @@ def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
     return tuple(
         Offer(str(version), tuple(sorted(urls)), place, _choose_best(str(version), urls))
         for version, urls in sorted(found.items())
-        if version >= OLDEST
+        if version >= _OLDEST
     )
 
 

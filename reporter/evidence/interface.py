@@ -13,7 +13,7 @@ from collectors.protocol.evidence import ToolNote
 from reporter.core.json_values import Json
 
 #: What is kept of all files together, in bytes; the trace of a large model runs to gigabytes.
-MOST_BYTES = 64 << 20
+_MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _measure_folder(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def trim(folder: Path, most: int = MOST_BYTES) -> tuple[str, ...]:
+def trim(folder: Path, most: int = _MOST_BYTES) -> tuple[str, ...]:
     """Removes the largest files until the folder weighs no more than `most` bytes; returns what
     went.
     """

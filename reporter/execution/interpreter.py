@@ -23,11 +23,11 @@ from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_tokens
 from reporter.report.public_values import read_public_commit, read_public_version
 
-OLDEST_PYTHON = (3, 9)
-OLDEST_TORCH = (2, 0)
+_OLDEST_PYTHON = (3, 9)
+_OLDEST_TORCH = (2, 0)
 # Importing torch from a cold network disk takes a minute; longer than this is a hang.
-PROBE_SECONDS = 180
-WAY_OUT = "choose another with --python PATH"
+_PROBE_SECONDS = 180
+_WAY_OUT = "choose another with --python PATH"
 _OTHER_WAY_OUT = "choose another with --differs-from PATH"
 
 # A line of its own marks the answer, since an import may print. The empty first entry of sys.path
@@ -128,14 +128,14 @@ def find(options: InterpreterOptions) -> Path:
         UsageError: the one that was chosen does not exist.
     """
     if options.python is not None:
-        return _find(options.python, options.cwd, WAY_OUT)
+        return _find(options.python, options.cwd, _WAY_OUT)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = os.environ.get(variable)
         if folder:
             python = _find_python(Path(folder))
             if python is None:
                 problem = f"the active environment {folder} ({variable}) has no Python interpreter"
-                raise UsageError(f"{problem}; {WAY_OUT}")
+                raise UsageError(f"{problem}; {_WAY_OUT}")
             return python
     return Path(sys.executable)
 
@@ -191,10 +191,12 @@ def probe_files(python: Path) -> InterpreterInfo:
         UsageError: as `probe` does.
     """
     facts = ask(python, _READ)
-    return _describe(python, facts, WAY_OUT) if facts else probe(python)
+    return _describe(python, facts, _WAY_OUT) if facts else probe(python)
 
 
-def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) -> InterpreterInfo:
+def probe(
+    python: Path, timeout: float = _PROBE_SECONDS, way_out: str = _WAY_OUT
+) -> InterpreterInfo:
     """Ask `python` for its version and its torch; takes as long as `import torch`, a few seconds.
 
     Args:
@@ -208,8 +210,8 @@ def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) 
 
 
 def _describe(python: Path, facts: Json, way_out: str) -> InterpreterInfo:
-    if tuple(facts["python"]) < OLDEST_PYTHON:
-        wanted = ".".join(map(str, OLDEST_PYTHON))
+    if tuple(facts["python"]) < _OLDEST_PYTHON:
+        wanted = ".".join(map(str, _OLDEST_PYTHON))
         raise UsageError(
             f"{python} is Python {facts['version']}, but at least {wanted} is needed; {way_out}"
         )
@@ -220,7 +222,7 @@ def _describe(python: Path, facts: Json, way_out: str) -> InterpreterInfo:
         raise UsageError(
             f"the torch of {python} cannot be imported ({reason}); repair it or {way_out}"
         )
-    if _parse_release(facts["torch"]) < OLDEST_TORCH:
+    if _parse_release(facts["torch"]) < _OLDEST_TORCH:
         name = f"torch {facts['torch']}" if facts["torch"] else "a torch without a version"
         raise UsageError(f"{python} has {name}, but torch.compile needs at least 2.0; {way_out}")
     return InterpreterInfo(
@@ -244,8 +246,8 @@ def ask(
     code: str,
     arguments: Sequence[str] = (),
     cwd: Path | None = None,
-    timeout: float = PROBE_SECONDS,
-    way_out: str = WAY_OUT,
+    timeout: float = _PROBE_SECONDS,
+    way_out: str = _WAY_OUT,
 ) -> Json:
     """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
 

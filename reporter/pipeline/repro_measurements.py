@@ -34,7 +34,7 @@ from templates.regression import ReproducedFailure, render_tests, write_failing_
 #: seconds. What is not measured by then is left out.
 MOST_RUNS, LEAST_SECONDS = 6.0, 30.0
 #: Operations of the graph that are measured, at most.
-POSITIONS = 8
+_POSITIONS = 8
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def choose_measurements(kind: str, seconds: float) -> MeasurementRequest:
     return {
         "values": kind in WRONG_VALUES,
         # where the values agree, their course along the graph says nothing of the failure
-        "positions": 0 if kind in SILENT - WRONG_VALUES else POSITIONS,
+        "positions": 0 if kind in SILENT - WRONG_VALUES else _POSITIONS,
         "seconds": seconds,
     }
 

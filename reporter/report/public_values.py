@@ -29,7 +29,7 @@ _HASH = re.compile(r"[0-9a-f]{40}")
 _TRITON = re.compile(r"(?:pytorch-)?triton(?:-rocm|-xpu)?")
 _TRITON_COMMIT = re.compile(r"(?:git)?(?=[a-f]*\d)[0-9a-f]{8,10}")
 
-SYSTEM_WORDS = frozenset("""
+_SYSTEM_WORDS = frozenset("""
     Debian GNU/Linux Ubuntu LTS Red Hat Enterprise Linux CentOS Stream Fedora Rocky AlmaLinux
     Amazon Oracle Server SUSE openSUSE Leap Tumbleweed SP1 SP2 SP3 SP4 SP5 SP6 SP7 Arch Alpine
     NixOS Gentoo Gentoo/Linux Mint Pop!_OS Kali Manjaro Azure CBL-Mariner/Linux Flatcar Container
@@ -37,7 +37,7 @@ SYSTEM_WORDS = frozenset("""
     (bullseye) (bookworm) (trixie) (forky) trixie/sid forky/sid (Core) (Ootpa) (Plow) (Coughlan)
     (Green Obsidian) (Blue Onyx)
     """.split())
-PROCESSOR_WORDS = frozenset("""
+_PROCESSOR_WORDS = frozenset("""
     Intel(R) Xeon(R) Core(TM) Core Ultra Pentium(R) Celeron(R) Atom(TM) Gen CPU Processor @
     Platinum Gold Silver Bronze Max AMD EPYC Ryzen Threadripper PRO AI Athlon Opteron(TM)
     Radeon Graphics w/ with Apple Pro Ampere(R) Altra(R) Neoverse-N1 Neoverse-V1 Neoverse-N2
@@ -49,7 +49,7 @@ _PROCESSOR_NUMBER = re.compile(
     r"\d{1,2}th|\d{1,3}-Core|\d\.\d{1,2}GHz|v[1-9]"
     r"|(?:i[3579]|m[357]|[EDWNM]|w[3579]|[xX][57])?\d?-?\d{1,5}[A-Z]{0,2}\d{0,2}[A-Z]?\+?"
 )
-DEVICE_WORDS = frozenset("""
+_DEVICE_WORDS = frozenset("""
     NVIDIA Tesla GeForce RTX GTX Quadro TITAN Titan Xp Ti SUPER Super Laptop GPU Graphics Ada
     Generation
     Blackwell Workstation Server Edition Max-Q Design with PCIe PCIE NVL MIG GRID Jetson Orin
@@ -159,7 +159,7 @@ def read_public_system(text: object) -> str:
     """The distribution and its release, and major.minor.patch of the kernel."""
     name, _, kernel = str(text).partition(" (Linux ")
     numbers = re.match(r"\d{1,3}\.\d{1,3}(?:\.\d{1,5})?", kernel)
-    known = _choose(name, SYSTEM_WORDS, _NUMBERS) or "another system"
+    known = _choose(name, _SYSTEM_WORDS, _NUMBERS) or "another system"
     if known.startswith("Linux") and (own := re.search(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,5})?)", name)):
         return f"Linux {own.group()}"
     return known + (f" (Linux {numbers.group()})" if numbers else "")
@@ -167,12 +167,12 @@ def read_public_system(text: object) -> str:
 
 def read_public_processor(text: object) -> str | None:
     """A processor's model by the words that its vendor has for it; None where none is known."""
-    return _choose(text, PROCESSOR_WORDS, _PROCESSOR_NUMBER) or None
+    return _choose(text, _PROCESSOR_WORDS, _PROCESSOR_NUMBER) or None
 
 
 def read_public_device(text: object) -> str:
     """An accelerator's model in the same way."""
-    return _choose(text, DEVICE_WORDS, _DEVICE_NUMBER) or "another device"
+    return _choose(text, _DEVICE_WORDS, _DEVICE_NUMBER) or "another device"
 
 
 def _choose(text: object, words: frozenset[str], numbers: re.Pattern[str]) -> str:
@@ -210,9 +210,9 @@ def read_public_gcc(text: object) -> str | None:
 def list_public_words() -> Iterator[str]:
     """Every word of these lists, for the leak check: none of them tells anything of anybody."""
     for words in (
-        SYSTEM_WORDS,
-        PROCESSOR_WORDS,
-        DEVICE_WORDS,
+        _SYSTEM_WORDS,
+        _PROCESSOR_WORDS,
+        _DEVICE_WORDS,
         ISA_WORDS,
         VENDOR_WORDS,
         MACHINES,

@@ -22,7 +22,7 @@ from reporter.core.errors import UsageError
 from reporter.store.locks import lock, name_lock_file, require_locks
 
 # Where the store is, for tests and for teams that keep one per project.
-STORE_VARIABLE = "BUGREPORT_STORE"
+_STORE_VARIABLE = "BUGREPORT_STORE"
 _PATIENCE = 30.0  # seconds that a writer waits for another
 _MAGIC = b"SQLite format 3\0"
 #: What SQLite says of a file that is cut or overwritten.
@@ -107,7 +107,7 @@ _SCHEMA = (
 
 def find_store_path() -> Path:
     """The file: `BUGREPORT_STORE`, else `store.sqlite3` in the user's data folder."""
-    given = os.environ.get(STORE_VARIABLE)
+    given = os.environ.get(_STORE_VARIABLE)
     return Path(given) if given else _find_usual_path()
 
 
@@ -235,8 +235,8 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
         seen = _read_version(connection)
         if seen > len(_SCHEMA):
             raise UsageError(
-                f"{path} was written by a newer bugreport; update this one, or set {STORE_VARIABLE}"
-                " to another file"
+                f"{path} was written by a newer bugreport; update this one, or set"
+                f" {_STORE_VARIABLE} to another file"
             )
         for script in _SCHEMA[seen:]:
             for statement in script.split(";"):
@@ -251,6 +251,6 @@ def _read_version(connection: sqlite3.Connection) -> int:
 
 def _explain_unusable(path: Path, error: Exception) -> UsageError:
     return UsageError(
-        f"the store {path} cannot be used: {error}; make room, or set {STORE_VARIABLE} to another"
+        f"the store {path} cannot be used: {error}; make room, or set {_STORE_VARIABLE} to another"
         " file"
     )

@@ -12,7 +12,7 @@ from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission
 from templates.text import count_bytes
 
-URL_LIMIT = 8192
+_URL_LIMIT = 8192
 _MARGIN = 192
 #: Projects whose issues go through a form, by its file name.
 _FORMS = {"pytorch/pytorch": "pt2-bug-report.yml"}
@@ -38,14 +38,14 @@ def build_form(repository: Repository, draft: Submission) -> ManualForm:
     if template:
         address += f"template={quote(template)}&"
     title = draft.text.title
-    while len(address) + len(quote(title, safe="")) + len("title=") > URL_LIMIT - _MARGIN:
+    while len(address) + len(quote(title, safe="")) + len("title=") > _URL_LIMIT - _MARGIN:
         title = title[: len(title) * 3 // 4]
     url = f"{address}title={quote(title, safe='')}"
     if template:
         return ManualForm(url, tuple(_split_sections(draft.text.body)))
     with_body = f"{url}&body={quote(draft.text.body, safe='')}"
     return ManualForm(
-        with_body if count_bytes(with_body) < URL_LIMIT else url, (("", draft.text.body),)
+        with_body if count_bytes(with_body) < _URL_LIMIT else url, (("", draft.text.body),)
     )
 
 

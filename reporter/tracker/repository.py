@@ -16,7 +16,7 @@ from reporter.core.errors import AuthenticationError, UsageError
 PUBLIC = "github.com"
 #: Another API address, for tests and proxies on this machine; never another machine, since the
 #: token is sent there.
-API_VARIABLE = "BUGREPORT_GITHUB_API"
+_API_VARIABLE = "BUGREPORT_GITHUB_API"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
 _OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
@@ -148,12 +148,12 @@ def build_api_url(host: str) -> str:
     Raises:
         UsageError: BUGREPORT_GITHUB_API names anything but this machine.
     """
-    given = os.environ.get(API_VARIABLE, "").strip().rstrip("/")
+    given = os.environ.get(_API_VARIABLE, "").strip().rstrip("/")
     if given:
         address = urlsplit(given)
         if address.scheme not in ("http", "https") or address.hostname not in _LOCAL:
             raise UsageError(
-                f"{API_VARIABLE} is {given!r}, but may only name this machine, such as"
+                f"{_API_VARIABLE} is {given!r}, but may only name this machine, such as"
                 " http://127.0.0.1:8080; unset it"
             )
         return given

@@ -27,7 +27,7 @@ from reporter.core.version import VERSION
 from reporter.tracker.error_messages import describe_no_answer, describe_refusal
 from reporter.tracker.repository import Repository, Token, build_api_url, find_token, need_token
 
-TIMEOUT_VARIABLE = "BUGREPORT_GITHUB_TIMEOUT"
+_TIMEOUT_VARIABLE = "BUGREPORT_GITHUB_TIMEOUT"
 _TIMEOUT = 30.0
 #: Longer than this nobody wants to look at a terminal; the sentence then says when to come again.
 LONGEST_WAIT = 60.0
@@ -69,14 +69,14 @@ class RequestTimeouts:
         Raises:
             UsageError: it holds no number of seconds.
         """
-        given = os.environ.get(TIMEOUT_VARIABLE, "")
+        given = os.environ.get(_TIMEOUT_VARIABLE, "")
         try:
             timeout = float(given or _TIMEOUT)
             if not 0.05 <= timeout <= 3600:
                 raise ValueError
         except ValueError:
             raise UsageError(
-                f"{TIMEOUT_VARIABLE} is {given!r}, but must be a number of seconds; correct it or"
+                f"{_TIMEOUT_VARIABLE} is {given!r}, but must be a number of seconds; correct it or"
                 " unset it"
             ) from None
         return cls(timeout)

@@ -23,7 +23,7 @@ from reporter.tracker.visible_details import VisibleDetails
 from templates.issue import BODY_LIMIT
 from templates.text import count_bytes, render_code_block, shorten
 
-TITLE_LIMIT = 256
+_TITLE_LIMIT = 256
 _KEY = re.compile(r"<!-- bugreport-key: ([0-9a-f]{16}) -->")
 _FINGERPRINT = "<!-- bugreport-fingerprint: {} -->"
 #: The disclosure, which the templates end in one of two ways.
@@ -100,9 +100,9 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
     title, body = title.strip(), body.strip()
     if not title or not body:
         raise UsageError(f"{folder / ISSUE} must have a title line and a body; correct it")
-    if len(title) > TITLE_LIMIT:
+    if len(title) > _TITLE_LIMIT:
         raise UsageError(
-            f"the title in {folder / ISSUE} has {len(title)} characters, but {TITLE_LIMIT} are"
+            f"the title in {folder / ISSUE} has {len(title)} characters, but {_TITLE_LIMIT} are"
             " allowed; shorten it"
         )
     stored = build_stored_report(folder, report, title, repro)

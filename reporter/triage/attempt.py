@@ -49,7 +49,7 @@ class AttemptOutcome(Word):
 FAILED = frozenset({AttemptOutcome.FAILS, AttemptOutcome.DIES, AttemptOutcome.HANGS})
 FAILED_BY_ITSELF = FAILED - {AttemptOutcome.HANGS}
 #: Seconds for one run of what was posted, by the receiving side's rules, where it is to hang.
-RUN_SECONDS = 120.0
+_RUN_SECONDS = 120.0
 #: GiB that torch itself takes.
 _FOR_TORCH = 4
 #: Ends after which nothing more is run, as one as stated: a limit is met again.
@@ -177,7 +177,7 @@ def run(
         or "raise" in text
     )
     seconds = (
-        min(limits.timeout, RUN_SECONDS) if says.sort == StatedSymptom.HANGS else limits.timeout
+        min(limits.timeout, _RUN_SECONDS) if says.sort == StatedSymptom.HANGS else limits.timeout
     )
     with tempfile.TemporaryDirectory(prefix="lent-") as name:
         lent, warm = Path(name), name_warm_folder(info.path)

@@ -34,7 +34,7 @@ from reporter.reduce.contrast import ContrastInterpreter, has_passed
 
 T = TypeVar("T")
 #: Different sizes that are tried as 1, at most.
-MOST_SIZES = 3
+_MOST_SIZES = 3
 #: What masks leave, what overflows, and what has no value.
 _NOT_FINITE = ("-inf", "inf", "nan")
 
@@ -229,7 +229,7 @@ class PlainSearch:
     ) -> ReproBody:
         """The same with dimensions of size 1, which random values may have kept from it."""
         left = (
-            () if assertion.calls else [size for size in list_sizes(body)[:MOST_SIZES] if size > 1]
+            () if assertion.calls else [size for size in list_sizes(body)[:_MOST_SIZES] if size > 1]
         )
         while left:
             smaller = [(at, replace_size(body, size, 1)) for at, size in enumerate(left)]

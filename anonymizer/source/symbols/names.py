@@ -21,7 +21,7 @@ from anonymizer.leakcheck.vocabulary import (
 )
 
 # Text that torch.fx and torch's operators give a meaning to, for backends and generic code.
-INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
+_INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
     placeholder get_attr call_function call_method call_module output root example_value val
     tensor_meta stack_trace nn_module_stack source_fn source_fn_stack high low left right up down
     auto float32 float16 bfloat16 float64 int64 int32 int16 int8 uint8 bool causal math flash sdpa
@@ -29,7 +29,7 @@ INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
     """.split())
 # What a custom backend and an autograd.Function may ask of torch.fx, symbolic sizes and the
 # context.
-INTERFACE_NAMES = frozenset("""
+_INTERFACE_NAMES = frozenset("""
     graph nodes node op target args kwargs users meta name hint recompile forward code owning_module
     graph_module all_input_nodes next prev replace_all_uses_with replace_input_with erase_node
     inserting_after inserting_before call_function call_method call_module placeholder output
@@ -58,7 +58,7 @@ class PublicNames:
         self, vocabulary: Collection[str], private: Collection[str] = (), lead: str = ""
     ) -> None:
         self.lead = lead
-        self.vocabulary = frozenset(vocabulary) | INTERFACE_NAMES | _OF_COLLECTIONS
+        self.vocabulary = frozenset(vocabulary) | _INTERFACE_NAMES | _OF_COLLECTIONS
         self._parts = NameParts(vocabulary)
         self.private = frozenset(private)
         self.tables: dict[str, dict[str, str]] = {
@@ -149,7 +149,7 @@ class PublicNames:
             names, anything else as `text1`, ….
         """
         known = self.attributes | self.parameters
-        if value in INTERFACE_STRINGS and value not in known:
+        if value in _INTERFACE_STRINGS and value not in known:
             return value
         if (
             self.is_public_dunder(value)

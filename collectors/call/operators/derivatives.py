@@ -23,7 +23,7 @@ from ...protocol.starting import DerivativeError, DerivativeKind
 #: Arguments of gradcheck beside those of the function, by what is checked.
 _FORWARD = {"check_forward_ad": True, "check_backward_ad": False}
 #: What gradcheck says where a derivative is not that of the values.
-MISMATCH = ("Jacobian mismatch for", "Jacobian computed with forward mode mismatch")
+_MISMATCH = ("Jacobian mismatch for", "Jacobian computed with forward mode mismatch")
 #: Functions whose derivative is no limit of differences, by what their names begin with: results
 #: that are unique but for a sign, a phase or an order, one triangle that stands for a symmetric
 #: matrix, a gradient that passes a rounding by design, rows that get none.
@@ -368,7 +368,7 @@ def _refuses(derivative: Derivative, args: Any, kwargs: Dict[str, Any]) -> bool:
     try:
         derivative(*args, **kwargs)
     except GradcheckError as error:
-        return any(words in str(error) for words in MISMATCH)
+        return any(words in str(error) for words in _MISMATCH)
     return False
 
 

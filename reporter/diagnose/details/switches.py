@@ -16,7 +16,7 @@ from collectors.protocol.words import PlainValue, TorchSettings
 from reporter.core.kinds import Kind, Layer
 
 INDUCTOR = "torch._inductor.config."
-FUNCTORCH = "torch._functorch.config."
+_FUNCTORCH = "torch._functorch.config."
 DYNAMO = "torch._dynamo.config."
 UNSET = "unset"
 Settings = tuple[tuple[str, PlainValue], ...]
@@ -162,7 +162,7 @@ _DYNAMO = (
 )
 
 _AOT = _read_switches(
-    FUNCTORCH,
+    _FUNCTORCH,
     """
     view_replay_for_aliased_outputs = False    | 1 | | views of outputs are rebuilt by as_strided
     view_replay_for_aliased_outputs = True     | 1 | | views of outputs are replayed
@@ -304,7 +304,7 @@ _LOOPS = (
     "cpp.enable_unsafe_math_opt_flag = False",
     "one thread",
 )
-DEFAULT_MODE = ConfigSwitch("mode default", "the default mode", mode="default")
+_DEFAULT_MODE = ConfigSwitch("mode default", "the default mode", mode="default")
 
 #: What is tried for a bug of each layer; a later layer's bug may also depend on what the earlier
 #: ones hand it.
@@ -334,7 +334,7 @@ def select_switches(
             changes none of them is left out.
         mode: the user's `mode=` of torch.compile; with one the default mode comes first.
     """
-    table = (DEFAULT_MODE, *SWITCHES.get(layer, ())) if mode else SWITCHES.get(layer, ())
+    table = (_DEFAULT_MODE, *SWITCHES.get(layer, ())) if mode else SWITCHES.get(layer, ())
     return [
         switch
         for switch in table
