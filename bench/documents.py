@@ -15,13 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from anonymizer.leakcheck.search import Identity, collect_private_terms
-from reporter.lint.run import lint
+from anonymizer.leakcheck.scanner import Identity, collect_private_terms
+from reporter.lint.linter import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.leak_check import check_outgoing
 from reporter.publish.torch_report import summarize_failure
 from reporter.report.reading import read_report
-from templates import forms
+from templates import issue_forms
 from templates.issue import render_issue
 from templates.page import render_page
 from templates.regression import render_test
@@ -44,7 +44,7 @@ def measure(make: Callable[[], object]) -> tuple[float, float]:
 
 def list_writers(report: dict[str, Any], repro: str) -> dict[str, Callable[[], object]]:
     """What is measured of one report, by name."""
-    form = forms.load(report["issue"]["form"])
+    form = issue_forms.load(report["issue"]["form"])
     issue, page = render_issue(report, repro, form), render_page(report, repro)
     cells = [[10.0 ** -((x * 7 + y * 3) % 8) for x in range(64)] for y in range(64)]
     terms = collect_private_terms(

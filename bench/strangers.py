@@ -19,7 +19,7 @@ from typing import Any
 
 from reporter.execution.interpreter import InterpreterInfo, probe
 from reporter.triage.attempt import RunLimits
-from reporter.triage.verdict import CommandVerdict, judge
+from reporter.triage.sandboxed_verdict import CommandVerdict, judge
 
 HOME = Path(__file__).parent / "strangers"
 #: Of one run of the tool: seconds and GiB for each process.

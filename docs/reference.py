@@ -38,7 +38,7 @@ from reporter.report.environment import FACTS
 from reporter.report.sections.check_document import CheckDocument
 from reporter.report.sections.report_document import Report
 
-#: The tables of `collectors.machine.variables`.
+#: The tables of `collectors.machine.environment_variables`.
 _TABLES = ("_ISA", "_ALLOCATOR", "_AFFINITY", "WORDS")
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.M)
 #: The comment lines above a member of an enum, and its name.

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonymizer.kinds import RungOutcome
 from templates import tables
-from templates.releases import is_right
+from templates.release_order import is_right
 from templates.text import escape_unseen
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from templates.facts import (
     tidy_message,
 )
 from templates.log import find_raising_frame, find_scalars
-from templates.releases import find_regressions, is_earlier
+from templates.release_order import find_regressions, is_earlier
 from templates.text import fit_on_line, format_number, render_code
 
 WHAT = {

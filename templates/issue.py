@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from templates import forms, kernel, tables
+from templates import issue_forms, kernel, tables
 from templates.description import (
     describe_difference,
     describe_duration,
@@ -19,15 +19,15 @@ from templates.description import (
     describe_failure,
 )
 from templates.facts import is_eager, is_exported, name_subject
-from templates.forms import IssueForm
+from templates.issue_forms import IssueForm
 from templates.log import cut_log
-from templates.releases import describe_turns, list_release_rows
+from templates.release_order import describe_turns, list_release_rows
 from templates.sample import REPRO, build_kernel_sample, build_sample
 from templates.text import count_bytes, escape_unseen, list_headings, shorten, tidy_log
 from templates.title import render_title
 from templates.versions import render_versions
 
-BODY_LIMIT = forms.LIMIT
+BODY_LIMIT = issue_forms.LIMIT
 _MARGIN = 64
 
 
@@ -43,7 +43,7 @@ def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None =
         ValueError: the body is past the tracker's limit even without its log.
         FormError: a form of the user's own cannot be filled in.
     """
-    form = form or forms.load("pytorch")
+    form = form or issue_forms.load("pytorch")
     tidy = tidy_log(report["issue"]["error_log"])
     log = escape_unseen(cut_log(tidy)).strip()
     versions = render_versions(report["issue"]["environment"])
@@ -62,7 +62,7 @@ def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None =
 def _render_body(
     form: IssueForm, report: Mapping[str, Any], repro: str, log: str, versions: str
 ) -> str:
-    return forms.fill(form, collect_values(report, repro, log, versions)).strip("\n") + "\n"
+    return issue_forms.fill(form, collect_values(report, repro, log, versions)).strip("\n") + "\n"
 
 
 def collect_values(
@@ -122,16 +122,18 @@ def _try_on(form: IssueForm, report: Mapping[str, Any]) -> None:
     try:
         text = render_issue(report, REPRO, form)
     except ValueError as error:
-        raise forms.FormError(f"the form {form.name}: {error}") from None
+        raise issue_forms.FormError(f"the form {form.name}: {error}") from None
     body = text.split("\n", 2)[2]
     found = list_headings(body)
     if form.headings and found != list(form.headings):
-        raise forms.FormError(
+        raise issue_forms.FormError(
             f"the form {form.name} has the headings {_join_names(found)} where form.toml says"
             f" {_join_names(form.headings)}"
         )
     if REPRO.strip() not in body:
-        raise forms.FormError(f"the form {form.name} leaves out the repro; use {{{{ repro }}}}")
+        raise issue_forms.FormError(
+            f"the form {form.name} leaves out the repro; use {{{{ repro }}}}"
+        )
 
 
 def _join_names(names: Any) -> str:

@@ -17,7 +17,7 @@ from templates.description import (
 )
 from templates.facts import name_subject, name_unit
 from templates.log import cut_log
-from templates.releases import describe_turns, list_release_rows
+from templates.release_order import describe_turns, list_release_rows
 from templates.text import tidy_log
 from templates.title import render_title
 from templates.versions import render_versions

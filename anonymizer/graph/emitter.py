@@ -31,8 +31,8 @@ from anonymizer.graph.ir import (
     is_impure,
 )
 from anonymizer.graph.layouts import write_shared_storage, write_tensor
+from anonymizer.graph.recipes import parenthesize_operand
 from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, indent
-from anonymizer.graph.values import parenthesize_operand
 from anonymizer.kinds import assert_never
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from anonymizer.graph import values
+from anonymizer.graph import recipes
 from anonymizer.graph.ir import Recipe, TensorMeta
 
 
@@ -65,7 +65,7 @@ def write_tensor(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) 
     """
 
     def make(shape: tuple[int | str, ...]) -> str:
-        return values.write_contiguous_tensor(recipe, shape, meta.dtype, meta.device)
+        return recipes.write_contiguous_tensor(recipe, shape, meta.dtype, meta.device)
 
     if meta.stride is None or is_contiguous(meta.shape, meta.stride):
         return make(dims)
@@ -76,13 +76,13 @@ def write_tensor(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) 
         )
     if any(stride == 0 and size > 1 for size, stride in zip(meta.shape, meta.stride)):
         base = tuple(1 if stride == 0 else dim for dim, stride in zip(dims, meta.stride))
-        return f"{values.parenthesize_operand(make(base))}.expand({', '.join(map(str, dims))})"
+        return f"{recipes.parenthesize_operand(make(base))}.expand({', '.join(map(str, dims))})"
     order = order_dimensions(meta.stride)
     if is_contiguous([meta.shape[i] for i in order], [meta.stride[i] for i in order]):
-        text = values.parenthesize_operand(make(tuple(dims[i] for i in order)))
+        text = recipes.parenthesize_operand(make(tuple(dims[i] for i in order)))
         back = [order.index(i) for i in range(len(dims))]
         return f"{text}.t()" if len(dims) == 2 else f"{text}.permute({', '.join(map(str, back))})"
-    flat = values.parenthesize_operand(make((compute_extent(meta.shape, meta.stride),)))
+    flat = recipes.parenthesize_operand(make((compute_extent(meta.shape, meta.stride),)))
     return f"{flat}.as_strided({meta.shape}, {meta.stride})"
 
 

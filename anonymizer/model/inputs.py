@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from anonymizer.graph.ir import TensorMeta
 from anonymizer.graph.layouts import write_shared_storage, write_tensor
-from anonymizer.graph.values import parenthesize_operand
+from anonymizer.graph.recipes import parenthesize_operand
 from anonymizer.trace.tree import GivenTensor
 
 

@@ -15,7 +15,7 @@ from anonymizer.graph import stock_layers
 from anonymizer.graph.expressions import write_constructor
 from anonymizer.graph.ir import Atom, StockLayer
 from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, CallSizes, ReproBody, indent
-from anonymizer.model import functions, stand_ins
+from anonymizer.model import autograd_functions, stand_ins
 from anonymizer.model.body.attributes import Attributes
 from anonymizer.model.body.body_writer import Method, write_method
 from anonymizer.model.body.context import BlockContext
@@ -115,7 +115,7 @@ class Writer:
 
     def name_function(self, found: Function) -> str:
         """The name of the class that does what this `autograd.Function` does."""
-        text = "\n".join(functions.write_function_class(found, self.program, self, "?"))
+        text = "\n".join(autograd_functions.write_function_class(found, self.program, self, "?"))
         numbers = self.functions.setdefault(text, [])
         numbers += [found.number] if found.number not in numbers else []
         return _add_number("Function", list(self.functions).index(text))

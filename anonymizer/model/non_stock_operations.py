@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Ref, TensorMeta
 from anonymizer.model.model import PublicModel
-from anonymizer.trace.flow import connect, flatten_names, prune
+from anonymizer.trace.data_flow import connect, flatten_names, prune
 from anonymizer.trace.tree import ModuleCall, Step, TracedProgram
 
 _RESIDUAL = frozenset({"add", "add_", "operator.add", "operator.iadd", "torch.add", "__iadd__"})

@@ -10,8 +10,8 @@ from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.program_factory import unwrap_script
 from anonymizer.graph.repro import COMPILE, ReproAssertion, ReproBody
 from anonymizer.kinds import WRONG_AT_ONCE
-from anonymizer.plain.arguments import choose_names
 from anonymizer.plain.imported_names import import_names
+from anonymizer.plain.inputs import choose_names
 from anonymizer.plain.renaming import name_by_hand
 from anonymizer.plain.script import Callee, Script
 

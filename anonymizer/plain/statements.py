@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.kinds import EXPORTERS
-from anonymizer.plain.arguments import loop_over_arguments, nest_arguments, read_inputs
 from anonymizer.plain.callee import choose_callee, list_parameters, unwrap_module
 from anonymizer.plain.calling_script import read_whole_script
 from anonymizer.plain.function import tidy_functions
+from anonymizer.plain.inputs import loop_over_arguments, nest_arguments, read_inputs
 from anonymizer.plain.renaming import rename_program
 from anonymizer.plain.script import Callee, Script, SizeLoop
 

@@ -18,8 +18,8 @@ from anonymizer.graph.ir_json import (
     read_operation,
     read_value,
 )
-from anonymizer.trace.flow import connect, find_readers, prune, splice, unpack
-from anonymizer.trace.functions import read_function
+from anonymizer.trace.autograd_functions import read_function
+from anonymizer.trace.data_flow import connect, find_readers, prune, splice, unpack
 from anonymizer.trace.tree import (
     ROOT,
     GivenTensor,

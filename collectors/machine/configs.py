@@ -13,7 +13,7 @@ import sys
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 from ..protocol.words import PlainValue, TorchSettings
-from .variables import read_literals
+from .environment_variables import read_literals
 
 #: What is said of a value that may not leave.
 _CHANGED = "(changed)"

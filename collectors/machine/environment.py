@@ -24,8 +24,8 @@ from .configs import (
     read_cache_settings,
     show_changed_settings,
 )
+from .environment_variables import read_variables
 from .internal_names import collect_internal_names
-from .variables import read_variables
 from .vocabulary import collect_vocabulary
 
 __all__ = [

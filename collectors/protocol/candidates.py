@@ -37,7 +37,7 @@ MEASUREMENTS_FILE = "measurements.jsonl"
 
 
 class MeasurementRequest(TypedDict):
-    """What of a repro is measured for the pictures (`dynamo.measurements.show`)."""
+    """What of a repro is measured for the pictures (`dynamo.repro_measurements.show`)."""
 
     #: Whether it is run as it is, for the map of the error.
     values: bool
@@ -176,7 +176,7 @@ class ErrorElement(TypedDict):
 
 
 class ErrorMap(TypedDict):
-    """Where the worst output is off, as a picture (`dynamo.measurements.build_error_map`)."""
+    """Where the worst output is off, as a picture (`dynamo.repro_measurements.build_error_map`)."""
 
     #: Number of the output, of all outputs.
     output: int

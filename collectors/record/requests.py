@@ -25,7 +25,7 @@ from ..protocol.calls import (
 from ..protocol.compilation import SubsystemsAnswer, SubsystemsRequest
 from ..protocol.environment import EnvironmentAnswer, EnvironmentRequest
 from ..protocol.words import CallOutcome, Operation
-from ..source import ownership
+from ..source import provenance
 
 #: What does a kind of request: it takes the call and the request of that kind.
 _Doing = Callable[[rungs.RecordedCall, Any], CallAnswer]
@@ -103,8 +103,8 @@ def _describe_environment(
         "environment": environment.collect_environment(),
         "vocabulary": vocabulary.collect_vocabulary(),
         "internals": internal_names.collect_internal_names(),
-        "files": ownership.list_own_files(),
-        "texts": ownership.list_own_texts(),
+        "files": provenance.list_own_files(),
+        "texts": provenance.list_own_texts(),
     }
 
 

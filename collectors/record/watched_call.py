@@ -18,7 +18,7 @@ from ..machine import environment
 from ..protocol.events import OwnFrame
 from ..protocol.starting import RecorderSpec
 from ..protocol.words import UnsupportedReason
-from ..source import ownership
+from ..source import provenance
 from . import call_state
 from .fork_server import ForkServer
 from .watched_callable import CompiledCall, build_signature, note_buffers
@@ -99,7 +99,7 @@ class WatchedCall:
 
     def list_frames(self) -> List[OwnFrame]:
         """The functions of the program that led to the call, outermost first."""
-        return ownership.list_own_frames()
+        return provenance.list_own_frames()
 
     def record(self) -> rungs.RecordedCall:
         """All that it takes to make the call again in a copy of this process."""

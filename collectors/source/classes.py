@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from ..protocol.program_source import ClassRecord, InstanceRecord, MethodRecord, Reference
-from . import kinds, values
-from .ownership import find_public_reference, is_foreign, is_user_code
+from . import introspection, values
+from .provenance import find_public_reference, is_foreign, is_user_code
 from .records import Records
 
 _PROTOCOL = {"forward", "backward", "setup_context", "vmap", "jvp"}
@@ -64,7 +64,7 @@ class ObjectRecorder:
             "name": value.__name__,
             "module": issubclass(value, nn.Module),
             "function": issubclass(value, torch.autograd.Function),
-            "shape": kinds.classify_class(value),
+            "shape": introspection.classify_class(value),
             "methods": {},
             "setters": {},
             "attributes": {},
@@ -95,7 +95,7 @@ class ObjectRecorder:
                 (name, self.refer_to(given[name]) if name in given else None) for name in fields
             ]
         elif record["shape"] == "dataclass":
-            record["fields"] = [(name, None) for name, _, _ in kinds.list_fields(value)]
+            record["fields"] = [(name, None) for name, _, _ in introspection.list_fields(value)]
             record["frozen"] = bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
         self._record_members(value, record)
         return {"kind": "class", "id": key}
@@ -105,10 +105,10 @@ class ObjectRecorder:
         for name, thing in list(value.__dict__.items()):
             if name in _LEFT_OUT or name in members or name.startswith(("__dataclass", "_field")):
                 continue
-            method = kinds.classify_member(thing)
+            method = introspection.classify_member(thing)
             if method is not None:
                 kind, function = method
-                written = kinds.find_function(function)
+                written = introspection.find_function(function)
                 if not isinstance(written, types.FunctionType) or name == "__init__":
                     continue
                 dunder = name.startswith("__") and name.endswith("__")
@@ -173,7 +173,7 @@ class ObjectRecorder:
         self.records.later.extend(
             (name, each, record["state"])
             for name, each in state.items()
-            if not kinds.is_own_method(owner, name, each)
+            if not introspection.is_own_method(owner, name, each)
         )
 
     def _record_module(self, value: nn.Module) -> Reference:

@@ -33,9 +33,9 @@ from ..protocol.program_source import (
 )
 from ..protocol.words import CallOutcome
 from ..trace import custom_operators
-from . import kinds, text
+from . import function_source, introspection
 from .classes import ObjectRecorder
-from .ownership import find_public_reference, is_foreign, is_user_code
+from .provenance import find_public_reference, is_foreign, is_user_code
 from .records import Records
 
 _LARGE = 400
@@ -111,7 +111,7 @@ def _gather(
             "more than {} functions are reached".format(_MOST_FUNCTIONS)
         )
     else:
-        entry = work.refer_to(kinds.find_original(fn))
+        entry = work.refer_to(introspection.find_original(fn))
     records = work.records
     found: GatheredJson = {
         "version": 1,
@@ -145,7 +145,7 @@ def _is_plain(value: Any, known: List[Any]) -> bool:
         return all(_is_plain(each, known) for pair in value.items() for each in pair)
     if type(value) in (list, tuple, set, frozenset):
         return all(_is_plain(each, known) for each in value)
-    return kinds.build_constant(value) is not None
+    return introspection.build_constant(value) is not None
 
 
 class _ObjectGatherer:
@@ -189,7 +189,7 @@ class _ObjectGatherer:
             if record["shape"] == "dataclass":
                 record["fields"] = [
                     (name, self._refer_to_default(given, factory))
-                    for name, given, factory in kinds.list_fields(live)
+                    for name, given, factory in introspection.list_fields(live)
                 ]
             for name in ("__init__", "__post_init__"):
                 method = live.__dict__.get(name)
@@ -205,9 +205,9 @@ class _ObjectGatherer:
 
     def refer_to(self, value: Any) -> Reference:
         """What a live value is."""
-        value = kinds.find_original(value)
+        value = introspection.find_original(value)
         for refer in (
-            kinds.build_constant,
+            introspection.build_constant,
             self._refer_to_data,
             self._refer_to_holder,
             self._refer_to_callable,
@@ -261,10 +261,10 @@ class _ObjectGatherer:
             return {"kind": "torch", "name": "torch.compile"}
         if not isinstance(value, types.FunctionType):
             return None
-        marked = kinds.find_region_function(value)
+        marked = introspection.find_region_function(value)
         if marked is not None:
             return self._refer_to_region(marked)
-        inner = kinds.unwrap(value)
+        inner = introspection.unwrap(value)
         return self._record_function(inner) if is_user_code(inner) is not False else None
 
     def _refer_to_container(self, value: Any) -> Reference:
@@ -300,21 +300,21 @@ class _ObjectGatherer:
     def _record_function(self, value: types.FunctionType) -> Reference:
         if id(value) in self.records.known:
             return {"kind": "function", "id": self.records.known[id(value)]}
-        node = text.find_node(value)
+        node = function_source.find_node(value)
         if node is None:
             return self.records.note_opaque("function without source: " + value.__name__)
         if len(self.records.functions) >= _MOST_FUNCTIONS:
             raise ProgramTooLargeError
         key = self.records.add(value, "f", self.records.functions)
         owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
-        names, every = text.find_used_names(node)
+        names, every = function_source.find_used_names(node)
         self.records.wanted |= names
         self.records.all_wanted = self.records.all_wanted or every
         record: FunctionRecord = {
             "name": value.__name__,
             "line": value.__code__.co_firstlineno,
             "module": value.__module__,
-            "source": text.unparse(node, "" if owner == "<locals>" else owner),
+            "source": function_source.unparse(node, "" if owner == "<locals>" else owner),
             "refs": {},
             "chains": {},
             "defaults": [],
@@ -333,10 +333,10 @@ class _ObjectGatherer:
         a decorator, or is called on it.
         """
         inner = self.refer_to(marked)
-        node = text.find_node(marked) if isinstance(marked, types.FunctionType) else None
+        node = function_source.find_node(marked) if isinstance(marked, types.FunctionType) else None
         for decorator in getattr(node, "decorator_list", ()):
             called = getattr(decorator, "func", decorator)
-            if text.find_last_name(called) in _REGIONS:
+            if function_source.find_last_name(called) in _REGIONS:
                 return inner
         return {"kind": "region", "function": inner}
 
@@ -345,10 +345,10 @@ class _ObjectGatherer:
         module does).
         """
         live: Dict[str, Any] = {}
-        body = text.list_global_names(value.__code__)
-        for name in body | text.list_decorator_names(node):
+        body = function_source.list_global_names(value.__code__)
+        for name in body | function_source.list_decorator_names(node):
             if name in value.__globals__ and (
-                name in body or kinds.matters_again(value.__globals__[name])
+                name in body or introspection.matters_again(value.__globals__[name])
             ):
                 live[name] = value.__globals__[name]
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
@@ -357,11 +357,11 @@ class _ObjectGatherer:
             except ValueError:
                 continue
         live.pop("__class__", None)
-        for name, (module, attribute) in text.find_local_imports(node).items():
-            found = kinds.import_path(module, attribute)
+        for name, (module, attribute) in function_source.find_local_imports(node).items():
+            found = introspection.import_path(module, attribute)
             if found is not None:
                 live[name] = found
-        dotted = text.find_chains(node)
+        dotted = function_source.find_chains(node)
         for name, thing in sorted(live.items(), key=lambda pair: pair[0]):
             if isinstance(thing, types.ModuleType):
                 self._record_chains(record, name, thing, dotted)

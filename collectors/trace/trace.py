@@ -23,7 +23,7 @@ from ..protocol.captured_trace import OpaqueArgument, ReturnedNames, TracedCall,
 from ..protocol.captured_values import Encoded, EncodedReference, OperationKind
 from ..protocol.graphs import TraceAnswer, TraceRequest
 from ..protocol.words import CallOutcome
-from . import functions, stand_ins
+from . import autograd_functions, stand_ins
 from .cached_results import empty_caches
 from .modes import InterceptMode, NewTensorMode
 from .registry import Registry
@@ -96,7 +96,9 @@ class Tracer:
         apply = vars(torch.autograd.Function)["apply"]
 
         def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            return functions.apply(tracer.writer, apply.__get__(None, cls), cls, args, kwargs)
+            return autograd_functions.apply(
+                tracer.writer, apply.__get__(None, cls), cls, args, kwargs
+            )
 
         saved = torch.utils.checkpoint.checkpoint
         self.saved = (original, apply, saved)

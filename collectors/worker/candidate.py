@@ -152,7 +152,7 @@ def run(request: CandidateRequest, folder: str) -> int:
         overrides = request.get("overrides") or {}
         counter = _apply(overrides)
         if request.get("measure"):
-            importlib.import_module(_COLLECTORS + ".dynamo.measurements").run(
+            importlib.import_module(_COLLECTORS + ".dynamo.repro_measurements").run(
                 request, path, os.path.join(out, MEASUREMENTS_FILE)
             )
         else:

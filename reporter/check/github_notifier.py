@@ -26,10 +26,10 @@ from reporter.publish.leak_check import refuse_if_private
 from reporter.store.database import find_store_path, open_store
 from reporter.store.locks import lock, name_lock_file
 from reporter.tracker.delivery import SubmissionService
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.posts import CommentPlace, CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments
 from reporter.tracker.repository import need_token, parse_repository
-from reporter.tracker.session import TrackerSession
 
 
 def refuse_early(user: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> None:

@@ -21,19 +21,19 @@ from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.store.reports import compute_key
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import resolve_issue
-from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import AttemptOutcome, Attempts, RunLimits, run
 from reporter.triage.cpu_port import replace_devices
 from reporter.triage.decision import decide
-from reporter.triage.flow import find_missing_devices, find_missing_modules
 from reporter.triage.reading.repro_selection import Refusal, extract
 from reporter.triage.reading.stated_failure import Match, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status
+from reporter.triage.sandboxed_verdict import CommandVerdict, judge
 from reporter.triage.service import show
-from reporter.triage.verdict import CommandVerdict, judge
+from reporter.triage.triage import find_missing_devices, find_missing_modules
 
 #: Files that hold an issue: its text, or what `gh issue view --json` writes.
 _TEXTS = (".md", ".markdown", ".json")

@@ -36,7 +36,7 @@ from reporter.execution.fresh_process import run_cold, stop_all
 from reporter.report.sections.base import build_section
 from reporter.report.sections.check_document import CheckRow
 from reporter.report.sections.verdict import FailureSection
-from reporter.sandbox import run as sandbox
+from reporter.sandbox import sandbox as sandbox
 from reporter.store.database import format_now
 from reporter.triage.attempt import RunLimits
 

@@ -45,7 +45,9 @@ def read_template(value: object) -> str | Path:
     Raises:
         ValueError: it is neither.
     """
-    from templates.forms import list_forms  # it loads Jinja, which only a run that names one needs
+    from templates.issue_forms import (
+        list_forms,  # it loads Jinja, which only a run that names one needs
+    )
 
     if isinstance(value, str) and value in list_forms():
         return value

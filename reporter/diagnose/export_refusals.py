@@ -13,7 +13,7 @@ import re
 from collectors.protocol.failure import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
-from reporter.diagnose import limits
+from reporter.diagnose import unsupported_features
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import make_diagnosis
@@ -73,7 +73,7 @@ def excuse_refusal(runner: LadderRunner) -> Diagnosis | None:
     if _ARGUMENTS.search(message):
         summary = f"torch.export refuses its arguments: {failure['first_line'].rstrip('.')}."
         return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
-    refused = failure["exception"] in limits.REFUSALS | _NO_OPERATOR | _NO_FAKE_TENSOR
+    refused = failure["exception"] in unsupported_features.REFUSALS | _NO_OPERATOR | _NO_FAKE_TENSOR
     if refused or _LIMIT.search(failure["first_line"]):
         layer, who = _find_refusing_layer(runner, failure)
         summary = f"{who} says that it does not support this: {failure['first_line'].rstrip('.')}."

@@ -25,7 +25,7 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.signature import Signature, sign_crash
-from reporter.diagnose import limits, stacks
+from reporter.diagnose import stacks, unsupported_features
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.differences import judge_difference, judge_stale_gradient
 from reporter.diagnose.eager_faults import judge_operator, judge_script, may_be_torch
@@ -300,7 +300,7 @@ def _judge_refusal(
     eager does, the refusal is beside the point.
     """
     said = failure["first_line"].rstrip(".")
-    hint = limits.read_hint(failure)
+    hint = unsupported_features.read_hint(failure)
     more = f" Torch's hint: {hint}" if hint else ""
     cited = [EAGER, *names]
     if runner.finding.original.options.get("fullgraph"):
@@ -432,7 +432,7 @@ def _explain_crash(
     in_place = _explain_written_in_place(runner, failure, names)
     if in_place is not None:
         return in_place
-    operator = limits.find_wrong_fake(failure)
+    operator = unsupported_features.find_wrong_fake(failure)
     if operator is not None:
         summary = (
             f"The program's own operator {operator} returns another shape or layout than its fake"
@@ -443,6 +443,8 @@ def _explain_crash(
     excused = excuse(runner, raised, OF_EXCEPTIONS)
     if excused is not None:
         return excused
-    if runner.finding.original.compiler == Compiler.COMPILE and limits.states_limit(failure):
+    if runner.finding.original.compiler == Compiler.COMPILE and unsupported_features.states_limit(
+        failure
+    ):
         return _judge_refusal(runner, failure, names)
     return None

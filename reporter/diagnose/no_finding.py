@@ -13,7 +13,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED, Kind, Layer
 from reporter.core.signals import name_signal
 from reporter.core.signature import normalize
-from reporter.diagnose import limits
+from reporter.diagnose import unsupported_features
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_faults import (
     find_childs_failure,
@@ -229,12 +229,12 @@ def judge_stated_limit(recording: Recording) -> Diagnosis | None:
     if (
         raised is None
         or not did_script_fail(recording)
-        or not limits.states_limit(raised["failure"])
+        or not unsupported_features.states_limit(raised["failure"])
     ):
         return None
     is_traced = any(file.startswith("torch/_dynamo/") for file in _list_torch_files(raised))
     layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
-    if limits.is_overwritten(raised["failure"]):
+    if unsupported_features.is_overwritten(raised["failure"]):
         layer = Layer.INDUCTOR
     said = raised["failure"]["first_line"].rstrip(".")
     return Diagnosis(Kind.UNSUPPORTED, layer, STATED_LIMIT.format(said))

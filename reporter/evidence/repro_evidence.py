@@ -24,7 +24,7 @@ from collectors.protocol.evidence import ExplainFacts, InductorFacts, PhaseFacts
 from reporter.core.kinds import CRASHES, CandidateOutcome, Kind, Layer, assert_never
 from reporter.evidence.generated_kernel import choose_kernel_excerpt, read_kernels
 from reporter.evidence.interface import CollectorResult, Excerpt, read_answer, trim
-from reporter.evidence.trace import rebuild_trace
+from reporter.evidence.structured_trace import rebuild_trace
 from reporter.execution.fresh_process import run_fresh
 from reporter.report.sections.base import build_section
 from reporter.report.sections.debugging_tools import CollectorRow, EvidenceSection, PublicBreak
@@ -41,7 +41,7 @@ class ReproEvidence:
 
     `seconds`: the whole process.
 
-    `trace` is the structured trace, rebuilt by `reporter.evidence.trace`.
+    `trace` is the structured trace, rebuilt by `reporter.evidence.structured_trace`.
 
     `generated` is what Triton's compiler makes of inductor's kernels (see
     `reporter.kernels.inductor_kernels`).

@@ -99,7 +99,7 @@ class FreshRuns:
         return control.run_control(self.python, text, limit, self.warm)
 
     def look(self, text: str, limit: float, wanted: MeasurementRequest) -> list[MeasurementLine]:
-        """What `collectors.dynamo.measurements` finds of a repro, as far as it came.
+        """What `collectors.dynamo.repro_measurements` finds of a repro, as far as it came.
 
         Args:
             text: the complete repro.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from anonymizer.leakcheck.search import Terms, collect_private_terms
+from anonymizer.leakcheck.scanner import Terms, collect_private_terms
 from collectors.protocol.kernels import KernelsAnswer, TargetAnswer
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.interpreter import InterpreterInfo

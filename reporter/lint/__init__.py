@@ -1,6 +1,6 @@
 """The outgoing issue against the receiving side's published rules: what would get it closed, said
 before it is sent.
 
-Rooms above may import `run`, which applies every rule, `subject`, the texts of a report, and `rule`
-for the weight of a violation. It never changes the text that it judges.
+Rooms above may import `linter`, which applies every rule, `subject`, the texts of a report, and
+`rule` for the weight of a violation. It never changes the text that it judges.
 """

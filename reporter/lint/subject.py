@@ -16,8 +16,8 @@ from reporter.core.errors import UsageError
 from reporter.report.folder import ISSUE, REPORT, REPRO, TEST
 from reporter.report.reading import read_report
 from reporter.report.sections.report_document import Report
-from templates import forms
-from templates.forms import IssueForm
+from templates import issue_forms
+from templates.issue_forms import IssueForm
 from templates.text import track_fences
 
 _PYTHON = re.compile(r"\s*(?:`{3,}|~{3,})\s*(?:py|python|python3)\b", re.IGNORECASE)
@@ -130,7 +130,7 @@ def _read_folder(path: Path, form: IssueForm | None) -> LintSubject:
     report = read_report(document, str(path))
     name = report.issue.form if report.issue is not None else "pytorch"
     if form is None:
-        form = forms.load(name) if name in forms.list_forms() else IssueForm(name)
+        form = issue_forms.load(name) if name in issue_forms.list_forms() else IssueForm(name)
     test = path / TEST
     return collect_texts(
         form,
@@ -142,7 +142,7 @@ def _read_folder(path: Path, form: IssueForm | None) -> LintSubject:
 
 
 def _load_pytorch_form() -> IssueForm:
-    return forms.load("pytorch")
+    return issue_forms.load("pytorch")
 
 
 def _read_text(path: Path) -> str:

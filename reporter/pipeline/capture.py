@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace as replace_section
 
-from anonymizer.graph.values import MOST_VALUES
+from anonymizer.graph.recipes import MOST_VALUES
 from collectors.protocol.captured_graph import GraphJson
 from collectors.protocol.environment import EnvironmentAnswer
 from collectors.protocol.graphs import CaptureWay

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Graph
+from anonymizer.graph.recipes import MOST_VALUES
 from anonymizer.graph.repro import ReproAssertion
-from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError

@@ -11,7 +11,7 @@ from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.kinds import Compiler, Kind, Layer
-from reporter.core.operators import list_operators
+from reporter.core.operation_names import list_operators
 from reporter.diagnose.explanation import write_public_summary
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.optional_measurements import OptionalMeasurements

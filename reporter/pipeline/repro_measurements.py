@@ -3,7 +3,7 @@ on the recording.
 
 The regression test is held against the repro it was made from: it counts only if it fails in the
 same way here, and passes in every interpreter in which the repro does. The numbers of the pictures
-come from `collectors.dynamo.measurements`.
+come from `collectors.dynamo.repro_measurements`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _build_point(line: MeasurementLine) -> Json:
 def gather_lines(
     lines: Sequence[MeasurementLine],
 ) -> tuple[PictureSection, list[list[float | None]]]:
-    """The lines of `collectors.dynamo.measurements` as the report has them.
+    """The lines of `collectors.dynamo.repro_measurements` as the report has them.
 
     Returns:
         what was measured, and apart from it the rows of the error map: the largest absolute error

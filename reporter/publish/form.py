@@ -7,9 +7,9 @@ from __future__ import annotations
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Layer
 from reporter.core.settings import IssueOptions
-from templates import forms
-from templates.forms import FormError, IssueForm
+from templates import issue_forms
 from templates.issue import try_form
+from templates.issue_forms import FormError, IssueForm
 
 
 def choose_form(
@@ -26,8 +26,9 @@ def choose_form(
         UsageError: the one asked for is none.
     """
     try:
-        return forms.load(
-            options.template or (forms.REQUEST if is_request else forms.choose_form(layer))
+        return issue_forms.load(
+            options.template
+            or (issue_forms.REQUEST if is_request else issue_forms.choose_form(layer))
         )
     except FormError as error:
         raise build_refusal(error) from None

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from anonymizer.leakcheck.search import (
+from anonymizer.leakcheck.scanner import (
     Identity,
     Leak,
     LeakCheckResult,
@@ -26,8 +26,8 @@ from anonymizer.leakcheck.terms import TermSet
 from anonymizer.leakcheck.vocabulary import collect_fixed_text
 from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
+from reporter.lint.linter import RULES
 from reporter.lint.rule import Weight
-from reporter.lint.run import RULES
 from reporter.report.folder import (
     ISSUE,
     PAGE,
@@ -124,7 +124,7 @@ def check_outgoing(
 
     Args:
         files: relative name -> text.
-        terms: from `anonymizer.leakcheck.search.collect_private_terms`.
+        terms: from `anonymizer.leakcheck.scanner.collect_private_terms`.
         internals: the words of torch's own tracebacks and the addresses in its messages, from the
             user's interpreter.
         identity: this machine's names; found out when not given.

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from anonymizer.leakcheck.search import Terms, collect_private_terms
+from anonymizer.leakcheck.scanner import Terms, collect_private_terms
 from collectors.protocol.captured_graph import GraphInput
 from collectors.protocol.captured_trace import TracedTensor
 from reporter.core.settings import IssueOptions

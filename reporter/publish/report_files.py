@@ -13,13 +13,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from anonymizer.leakcheck.search import Identity, Leak, count_terms
+from anonymizer.leakcheck.scanner import Identity, Leak, count_terms
 from reporter.core.errors import UsageError
 from reporter.core.kinds import BELOW_INDUCTOR, RungOutcome
 from reporter.core.settings import IssueOptions
 from reporter.core.version import VERSION
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.lint.run import lint
+from reporter.lint.linter import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.form import build_refusal
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
@@ -42,8 +42,8 @@ from reporter.report.sections.outgoing import IssueSection, LeakCheckSection, Li
 from reporter.report.sections.report_document import Report
 from reporter.report.sections.stages import StageRow
 from reporter.store.reports import build_stored_report, compute_key, save_report
-from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
+from templates.issue_forms import FormError, IssueForm
 from templates.page import render_page
 from templates.text import escape_unseen, shorten, tidy_log
 

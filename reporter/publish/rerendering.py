@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from reporter.core.atomic import write_atomically
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.kinds import CheckOutcome, assert_never
-from reporter.lint.run import lint
+from reporter.lint.linter import lint
 from reporter.lint.subject import collect_texts
 from reporter.publish.form import build_refusal
 from reporter.publish.leak_check import list_public_values
@@ -40,11 +40,11 @@ from reporter.report.sections.outgoing import IssueSection, LintSection
 from reporter.report.sections.report_document import Report
 from reporter.store.database import open_store
 from reporter.store.reports import compute_key
-from templates import forms
-from templates.forms import FormError, IssueForm
+from templates import issue_forms
 from templates.issue import render_issue
+from templates.issue_forms import FormError, IssueForm
 from templates.page import render_page
-from templates.releases import find_regressions, is_right
+from templates.release_order import find_regressions, is_right
 
 #: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was
 #: written.
@@ -77,9 +77,9 @@ def load_own_form(folder: Path, report: Report) -> IssueForm | None:
     """The form that a report was written in; None where that was a folder which is gone."""
     name = report.issue.form if report.issue else "pytorch"
     try:
-        if name in forms.list_forms():
-            return forms.load(name)
-        return forms.load(Path((folder / PRIVATE / TEMPLATE).read_text(encoding="utf-8")))
+        if name in issue_forms.list_forms():
+            return issue_forms.load(name)
+        return issue_forms.load(Path((folder / PRIVATE / TEMPLATE).read_text(encoding="utf-8")))
     except (FormError, OSError):
         return None
 
@@ -167,7 +167,7 @@ def _list_checks(key: str) -> list[tuple[ReleaseRow, tuple[int, int]]]:
 
 
 def _describe_check(row: ReleaseRow, runs: tuple[int, int]) -> str:
-    """The same in words that `templates.releases` reads, with the first digits of the commit."""
+    """The same in words that `templates.release_order` reads, with the commit's first digits."""
     commit = f" (commit {row.git[:_COMMIT]})" if row.git else ""
     match row.outcome:
         case CheckOutcome.REPRODUCES:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anonymizer.leakcheck.patterns import LeakKind
-from anonymizer.leakcheck.search import Identity, Leak, Terms, collect_private_terms
+from anonymizer.leakcheck.scanner import Identity, Leak, Terms, collect_private_terms
 from reporter.core.json_values import Json
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
 from reporter.report.folder import ALLOW_LIST, MAPPING, OLD_ALLOW_LIST, PRIVATE, REPRO

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from anonymizer.leakcheck.search import Terms, collect_surrounding_terms, list_texts
+from anonymizer.leakcheck.scanner import Terms, collect_surrounding_terms, list_texts
 from reporter.core.json_values import Json
 from reporter.core.tokens import remove_tokens
 from reporter.report.public_values import list_public_words

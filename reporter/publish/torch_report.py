@@ -12,13 +12,13 @@ from msgspec import UNSET, structs
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.json_values import Json
 from reporter.core.kinds import CRASHES, DYNAMIC, Backend, Compiler, Kind, RungOutcome
-from reporter.core.operators import list_operators, name_operators
+from reporter.core.operation_names import list_operators, name_operators
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
 from reporter.diagnose.details.workaround import describe as describe_on_call
 from reporter.diagnose.explanation import explain_verdict
 from reporter.evidence.repro_evidence import ReproEvidence
-from reporter.evidence.trace import find_checksums
+from reporter.evidence.structured_trace import find_checksums
 from reporter.execution import control
 from reporter.publish.exception_message import shorten_message
 from reporter.publish.form import choose_form
@@ -47,9 +47,9 @@ from reporter.report.sections.verdict import FailureSection, OtherFailureSection
 from reporter.report.sections.whole_model import StockDifference
 from reporter.whole_model.source_model import map_classes
 from reporter.whole_model.traced_model import describe_equivalence, map_names
-from templates.forms import IssueForm
+from templates.issue_forms import IssueForm
 from templates.regression import ReproducedFailure, render_test
-from templates.releases import find_regressions
+from templates.release_order import find_regressions
 from templates.side_by_side import render_side_by_side
 
 

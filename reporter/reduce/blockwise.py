@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from anonymizer.graph import values
+from anonymizer.graph import recipes
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
@@ -64,7 +64,7 @@ def _search(
         if "unsupported" in graph_json or way.get("replay"):
             continue
         try:
-            graph = read_graph(graph_json, values.make_recipe_chooser("plain"))
+            graph = read_graph(graph_json, recipes.make_recipe_chooser("plain"))
         except (NotPublicError, KeyError, ValueError, TypeError):
             continue
         for backend in (Backend.AOT_EAGER, None):

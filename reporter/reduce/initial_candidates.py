@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from anonymizer.graph import values
+from anonymizer.graph import recipes
 from anonymizer.graph.compilation import add_reloading
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
@@ -68,9 +68,9 @@ def build_graph_candidates(
     """
     if "unsupported" in captured:
         return
-    for level in values.list_value_levels(item.get("stats") for item in captured["inputs"]):
+    for level in recipes.list_value_levels(item.get("stats") for item in captured["inputs"]):
         try:
-            graph = read_graph(captured, values.make_recipe_chooser(level))
+            graph = read_graph(captured, recipes.make_recipe_chooser(level))
         except (NotPublicError, KeyError, ValueError, TypeError):
             return
         if not graph.outputs and not graph.nodes:
@@ -78,7 +78,10 @@ def build_graph_candidates(
         graph, variants = _list_variants(graph, way, assertion, layer)
         for variant in variants:
             yield Candidate(graph, variant)
-        if level == values.LEVELS[0] and assertion.kind in (Kind.WRONG_RESULT, Kind.WRONG_GRADIENT):
+        if level == recipes.LEVELS[0] and assertion.kind in (
+            Kind.WRONG_RESULT,
+            Kind.WRONG_GRADIENT,
+        ):
             quick = variants[:1] if len(graph.nodes) > 20 else variants
             yield from (
                 Candidate(part, variant)
@@ -102,14 +105,14 @@ def list_slices(
     """
     if "unsupported" in captured or way.get("replay") or assertion.kind in SEVERAL_CALLS:
         return
-    tried = values.list_value_levels(item.get("stats") for item in captured["inputs"])
+    tried = recipes.list_value_levels(item.get("stats") for item in captured["inputs"])
     wanted = ["plain"]
     if assertion.kind in WRONG_AT_ONCE:
-        wanted += [level for level in (values.NOT_FINITE,) if level in tried]
-        wanted += ["range", *values.ONE_SIDED]
+        wanted += [level for level in (recipes.NOT_FINITE,) if level in tried]
+        wanted += ["range", *recipes.ONE_SIDED]
     for level in wanted:
         try:
-            graph = read_graph(captured, values.make_recipe_chooser(level))
+            graph = read_graph(captured, recipes.make_recipe_chooser(level))
         except (NotPublicError, KeyError, ValueError, TypeError):
             return
         for variant in _list_variants(graph, way, assertion, layer)[1][:1]:

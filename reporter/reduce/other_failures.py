@@ -21,7 +21,7 @@ from reporter.core.json_values import Json
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature, is_same_failure
 from reporter.diagnose.eager_faults import is_internal
-from reporter.diagnose.limits import REFUSALS
+from reporter.diagnose.unsupported_features import REFUSALS
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.reduce.contrast import has_passed
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from anonymizer.leakcheck.search import list_texts
+from anonymizer.leakcheck.scanner import list_texts
 from reporter.core.json_values import Json
 from reporter.report import public_values as public
 

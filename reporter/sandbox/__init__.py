@@ -6,6 +6,6 @@ program is worth running, and never runs one where it cannot confine it.
 """
 
 from reporter.sandbox.limits import Limits
-from reporter.sandbox.run import Sandbox, SandboxResult, make_sandbox
+from reporter.sandbox.sandbox import Sandbox, SandboxResult, make_sandbox
 
 __all__ = ["Limits", "SandboxResult", "Sandbox", "make_sandbox"]

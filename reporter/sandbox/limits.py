@@ -1,7 +1,7 @@
 """What a process may take, and who sees to it: the kernel where it counts per sandbox, our own
 watch where it does not.
 
-- Wall time, output: the watch (`reporter.sandbox.run`), which kills everything in the sandbox.
+- Wall time, output: the watch (`reporter.sandbox.sandbox`), which kills everything in the sandbox.
 - Memory of all processes together, and of the machine: the watch (`reporter.sandbox.watch`), every
   50 ms.
 - Memory of one process (`RLIMIT_DATA`), its CPU seconds, size of one file, open files, core dumps:

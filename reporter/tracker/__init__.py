@@ -1,6 +1,6 @@
 """The issue tracker: one session, one issue per report, and what others have already said of the
 same bug.
 
-Rooms above may import it; every request goes through `session`. Its tokens never reach another
+Rooms above may import it; every request goes through `http_session`. Its tokens never reach another
 process, and nothing is sent without a yes.
 """

@@ -20,7 +20,7 @@ from reporter.report.folder import PRIVATE
 from reporter.store.database import find_store_path, open_store
 from reporter.store.filings import Filing, FilingState, find_filing, find_first_sending, set_state
 from reporter.store.locks import lock, name_lock_file
-from reporter.tracker.session import LONGEST_WAIT, RequestTimeouts
+from reporter.tracker.http_session import LONGEST_WAIT, RequestTimeouts
 
 _LOOKS = 6
 _AGAIN = (

@@ -20,10 +20,10 @@ from reporter.core.json_values import Json
 from reporter.store.database import open_store
 from reporter.store.filings import FilingState, list_filings
 from reporter.store.reports import find_alike
-from reporter.tracker.failure import ReportedFailure
+from reporter.tracker.failure_facts import ReportedFailure
+from reporter.tracker.http_session import TrackerSession, is_incomplete
 from reporter.tracker.plain_text import clean_line, clean_text
 from reporter.tracker.repository import Repository
-from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.tracker.weighing import (
     LIKELY,
     find_message_words,

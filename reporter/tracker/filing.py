@@ -24,6 +24,7 @@ from reporter.store.filings import FilingState, find_filing, remember_issue
 from reporter.store.reports import save_report
 from reporter.tracker.delivery import DeliveredPost, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.outcome import (
     FilingAction,
     FilingResult,
@@ -37,7 +38,6 @@ from reporter.tracker.plain_text import clean_line
 from reporter.tracker.posts import CommentPlace, CommentPost, IssuePost, LogText
 from reporter.tracker.preview import Prompt, open_web_form, preview_submission
 from reporter.tracker.repository import Repository, need_token, parse_repository
-from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import (
     Submission,
     add_words,

@@ -21,8 +21,8 @@ from reporter.core.json_values import Json
 from reporter.lint.subject import find_python_block
 from reporter.store.reports import compute_key
 from reporter.tracker.delivery import DeliveredPost
+from reporter.tracker.http_session import TrackerSession, is_incomplete
 from reporter.tracker.repository import Repository
-from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.tracker.submission import Submission, has_long_log, render_log_comment
 
 #: A hundred issues each. Between two attempts a project gets some hundred at most.

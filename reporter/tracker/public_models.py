@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reporter.core.operators import READS
+from reporter.core.operation_names import READS
 
 #: Packages with models or layers, and the folder that holds them.
 PACKAGES = {

@@ -18,7 +18,7 @@ from reporter.report.folder import ERROR_LOG, ISSUE, REPORT, REPRO, TRACE
 from reporter.report.reading import load_report
 from reporter.report.sections.report_document import Report
 from reporter.store.reports import StoredReport, build_stored_report
-from reporter.tracker.failure import FailureFacts, ReportedFailure
+from reporter.tracker.failure_facts import FailureFacts, ReportedFailure
 from reporter.tracker.visible_details import VisibleDetails
 from templates.issue import BODY_LIMIT
 from templates.text import count_bytes, render_code_block, shorten

@@ -20,10 +20,10 @@ from reporter.store.filings import (
     set_state,
 )
 from reporter.tracker.delivery import DeliveredPost
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.plain_text import clean_line
 from reporter.tracker.posts import find_issue
 from reporter.tracker.repository import Repository, parse_repository
-from reporter.tracker.session import TrackerSession
 
 
 def refresh(item: Filing) -> list[str]:

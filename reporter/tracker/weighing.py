@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalize
-from reporter.tracker.failure import ReportedFailure
+from reporter.tracker.failure_facts import ReportedFailure
 
 #: From here on a candidate is called likely.
 LIKELY = 0.6

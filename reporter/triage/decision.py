@@ -14,7 +14,7 @@ from reporter.triage.attempt import AttemptOutcome, Attempts
 from reporter.triage.observers import find_disagreement
 from reporter.triage.reading.stated_failure import Match, StatedFailure, StatedSymptom
 from reporter.triage.result import Status
-from reporter.triage.verdict import CommandVerdict
+from reporter.triage.sandboxed_verdict import CommandVerdict
 
 _FAILURES: Mapping[StatedSymptom, frozenset[Kind]] = {
     StatedSymptom.RAISES: CRASHES,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalize
 from reporter.triage.attempt import FAILED_BY_ITSELF, AttemptOutcome, Attempts
-from reporter.triage.verdict import CommandVerdict
+from reporter.triage.sandboxed_verdict import CommandVerdict
 
 #: Layers that the variable which switches the compiler off takes out of the way.
 _SWITCHED_OFF = frozenset(

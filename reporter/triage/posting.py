@@ -9,9 +9,9 @@ from dataclasses import replace
 from reporter.core.errors import UsageError
 from reporter.publish.leak_check import refuse_if_private
 from reporter.tracker.delivery import SubmissionService
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.posts import CommentPlace, CommentPost
 from reporter.tracker.preview import Prompt, agree_to_comments
-from reporter.tracker.session import TrackerSession
 from reporter.triage.result import Triage
 from reporter.triage.suggestions import compute_mark
 

@@ -14,7 +14,7 @@ from reporter.triage.attempt import AttemptOutcome, Attempts
 from reporter.triage.reading.repro_selection import Refusal, Repro
 from reporter.triage.reading.stated_failure import Match, StatedFailure
 from reporter.triage.reading.thread import Thread
-from reporter.triage.verdict import CommandVerdict
+from reporter.triage.sandboxed_verdict import CommandVerdict
 
 
 class Status(Word):

@@ -22,7 +22,7 @@ from reporter.execution.compiler_cache import name_warm_folder
 from reporter.pipeline import create
 from reporter.report.folder import ISSUE, REPRO, TEST
 from reporter.triage.attempt import SEED
-from reporter.triage.verdict import MARK
+from reporter.triage.sandboxed_verdict import MARK
 
 
 def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:

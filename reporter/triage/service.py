@@ -12,17 +12,17 @@ from reporter.core.settings import InterpreterOptions, ProcessOptions, TalkOptio
 from reporter.environments.listing import provide_interpreters
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import parse_repository, resolve_issue
-from reporter.tracker.session import TrackerSession
 from reporter.triage.arguments import TriageArguments
 from reporter.triage.attempt import RunLimits
-from reporter.triage.flow import TriageRequest, probe_interpreters, triage
+from reporter.triage.batch import TriagedSearch, search
 from reporter.triage.posting import post
 from reporter.triage.reading.repro_selection import Refusal, Repro, extract
 from reporter.triage.reading.thread import LARGEST, Thread, fetch, read_file, read_text
 from reporter.triage.result import Triage
-from reporter.triage.search import TriagedSearch, search
+from reporter.triage.triage import TriageRequest, probe_interpreters, triage
 
 
 def serve(

@@ -12,9 +12,9 @@ from reporter.report.fingerprint import Fingerprint
 from reporter.store.database import format_now
 from reporter.store.reports import StoredReport, compute_key
 from reporter.tracker.duplicates import find_duplicates
-from reporter.tracker.failure import FailureFacts, ReportedFailure
+from reporter.tracker.failure_facts import FailureFacts, ReportedFailure
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.repository import Repository
-from reporter.tracker.session import TrackerSession
 from reporter.triage.result import Triage
 
 #: What programs that show a bug call around the operators.

@@ -18,7 +18,7 @@ from reporter.triage.decision import choose_best_run, parse_version_numbers
 from reporter.triage.observers import fails_without
 from reporter.triage.reading.stated_failure import Match
 from reporter.triage.result import Status, Triage
-from reporter.triage.verdict import MARK
+from reporter.triage.sandboxed_verdict import MARK
 from templates import render
 from templates.text import shorten, tidy_log
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
-from anonymizer.leakcheck.search import collect_private_terms
+from anonymizer.leakcheck.scanner import collect_private_terms
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.execution.worker_pool import WorkerPool

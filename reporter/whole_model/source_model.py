@@ -19,7 +19,7 @@ from collectors.protocol.graphs import EquivalenceAnswer, SourceEquivalenceReque
 from collectors.protocol.words import CallOutcome
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
-from reporter.core.operators import list_python_words
+from reporter.core.operation_names import list_python_words
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates

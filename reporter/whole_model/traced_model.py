@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anonymizer.graph import values
+from anonymizer.graph import recipes
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.repro import ReproAssertion, ReproBody
@@ -80,7 +80,7 @@ def _read_trace(trace: TraceJson, level: str = "plain", calls: bool = False) -> 
     """
     return TracedModel(
         reading.read_program(
-            trace if calls else {**trace, "earlier": []}, values.make_recipe_chooser(level)
+            trace if calls else {**trace, "earlier": []}, recipes.make_recipe_chooser(level)
         )
     )
 
@@ -264,8 +264,8 @@ def _list_trace_candidates(
         assertions += [replace(item, double=False) for item in assertions]
     several = assertion.kind in SEVERAL_CALLS
     stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
-    for weights in ("", *values.write_weight_recipes(stats)):
-        for level in values.list_value_levels(t.get("stats") for t in trace["tensors"]):
+    for weights in ("", *recipes.write_weight_recipes(stats)):
+        for level in recipes.list_value_levels(t.get("stats") for t in trace["tensors"]):
             content = replace(_read_trace(trace, level, several), weights=weights)
             for form in _list_forms(content):
                 settings = {"calls": form.written.calls, "evaluation": not form.written.training}

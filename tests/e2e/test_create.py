@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reporter.execution.fresh_process import run_cold
-from templates import forms
+from templates import issue_forms
 from tests.support import interpreter
 from tests.support.created import SCRIPTS, bugreport, check_report, check_smallest, create
 from tests.support.wheels import no_shims
@@ -182,7 +182,7 @@ def test_a_limit_that_torch_states_is_reported_as_a_feature_request(tmp_path: Pa
     issue = (created.folder / "issue.md").read_text()
     assert "Failed to trace builtin operator" in issue and "is a bug" not in issue
     assert [line for line in issue.splitlines() if line.startswith("###")] == list(
-        forms.load("feature").headings
+        issue_forms.load("feature").headings
     )
     shown = run_cold(interpreter.WARM, created.repro, 300)
     assert shown.outcome == "fails" and "Unsupported" in shown.stderr

@@ -11,8 +11,8 @@ import pytest
 
 from reporter.core.settings import Options
 from reporter.triage.arguments import TriageArguments
+from reporter.triage.batch import TriagedSearch
 from reporter.triage.result import Triage
-from reporter.triage.search import TriagedSearch
 from reporter.triage.service import serve
 from tests.support import interpreter
 from tests.support.github.fixtures import tracker, waits

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from unittest import mock
 
-from reporter.tracker.session import RequestTimeouts, TrackerSession
+from reporter.tracker.http_session import RequestTimeouts, TrackerSession
 
 #: Where the documents say that they are from: PyGithub asks no other host than that of the session.
 _API = "https://api.github.com"

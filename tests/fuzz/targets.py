@@ -31,7 +31,7 @@ from reporter.triage.reading.blocks import parse_blocks, read_prose
 from reporter.triage.reading.repro_selection import extract
 from reporter.triage.reading.stated_failure import find_exceptions, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_text
-from reporter.triage.verdict import read as read_verdict
+from reporter.triage.sandboxed_verdict import read as read_verdict
 from tests.fuzz import answering
 from tests.support.places import DATA
 

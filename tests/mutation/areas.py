@@ -44,7 +44,7 @@ AREAS = (
         "leak check",
         50,
         (
-            "anonymizer/leakcheck/search.py",
+            "anonymizer/leakcheck/scanner.py",
             "anonymizer/leakcheck/terms.py",
             "anonymizer/leakcheck/patterns.py",
             "anonymizer/leakcheck/vocabulary.py",
@@ -69,7 +69,7 @@ AREAS = (
             "reporter/sandbox/view.py",
             "reporter/sandbox/bubblewrap.py",
             "reporter/sandbox/watch.py",
-            "reporter/sandbox/run.py",
+            "reporter/sandbox/sandbox.py",
         ),
     ),
 )

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from templates import forms
+from templates import issue_forms
 from templates.diagnosis import render_ladder, render_verdict
 from templates.issue import render_issue
 from tests.support.places import DATA
@@ -75,7 +75,7 @@ def issue(kind: str) -> str:
     report = document(kind)
     repro = (HOME / kind / "repro.py").read_text(encoding="utf-8")
     name = report["issue"]["form"]
-    return render_issue(report, repro, forms.load(name))
+    return render_issue(report, repro, issue_forms.load(name))
 
 
 def verdict(kind: str) -> str:

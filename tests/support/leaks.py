@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from anonymizer.leakcheck.search import Identity, LeakCheckResult, Terms, collect_private_terms
+from anonymizer.leakcheck.scanner import Identity, LeakCheckResult, Terms, collect_private_terms
 from reporter.publish.leak_check import check_outgoing
 from tests.support import outgoing_data as data
 

@@ -22,7 +22,7 @@ import torch
 import torch._dynamo
 import torch.utils.checkpoint
 
-from anonymizer.graph import values
+from anonymizer.graph import recipes
 from anonymizer.model import model
 from anonymizer.trace import reading
 from collectors.call import context, rungs
@@ -91,7 +91,7 @@ def rewriting(
             call.function.train(training)
         way = {"look_inside": True, "empty_caches": empty_caches}
         document = in_a_fork(lambda: trace.trace(call, {"way": way})["trace"])
-        written = model.write(reading.read_program(document, values.make_recipe_chooser("plain")))
+        written = model.write(reading.read_program(document, recipes.make_recipe_chooser("plain")))
         text = change(write_model(written.body))
         stock = {entry["id"] for entry in document["modules"] if entry["stock"]}
         with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,7 @@ import torch
 
 from anonymizer.source.rewriting import SourceError, rebuild
 from collectors.machine import vocabulary
-from collectors.source import equivalence, kinds, source
+from collectors.source import equivalence, introspection, source
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.whole_model.source_model import build_request
 from tests.support.round_trips import call_of, in_a_fork
@@ -51,7 +51,7 @@ def gathered(paths: Iterable[Path]) -> dict[str, Any]:
             made = namespace(path)
             entry, args, kwargs = made["ENTRY"], made["ARGS"], made.get("KWARGS", {})
             told = source.gather(entry, args, kwargs, made.get("BACKEND"))
-            result = looks(kinds.find_original(entry)(*args, **kwargs))
+            result = looks(introspection.find_original(entry)(*args, **kwargs))
             found[path.stem] = {"gathered": told, "result": result}
         return found
 
@@ -86,7 +86,7 @@ def answer(
     def work() -> Any:
         torch.manual_seed(0)
         made = make()
-        entry = kinds.find_original(made["ENTRY"])
+        entry = introspection.find_original(made["ENTRY"])
         options = {"backend": made["BACKEND"]} if "BACKEND" in made else {}
         call = call_of((entry, made["ARGS"], made.get("KWARGS", {})), options)
 

@@ -8,7 +8,7 @@ import math
 
 from anonymizer.graph.expressions import INFIX
 from anonymizer.graph.ir import Node, Ref
-from anonymizer.trace.flow import flatten_names
+from anonymizer.trace.data_flow import flatten_names
 from anonymizer.trace.ownership import Ownership
 from anonymizer.trace.tree import ROOT, ModuleCall, Step, TracedProgram
 

@@ -15,7 +15,7 @@ from anonymizer.model.body.loops import Loop
 from anonymizer.model.body.references import References
 from anonymizer.model.body.statements import StatementWriter
 from anonymizer.model.body.variables import Variables
-from anonymizer.trace.flow import flatten_names
+from anonymizer.trace.data_flow import flatten_names
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.lifetimes import Lifetimes
 from anonymizer.model.body.loops import Loop, Statement, find
 from anonymizer.model.body.phrases import read_nesting
-from anonymizer.trace.flow import flatten_names
+from anonymizer.trace.data_flow import flatten_names
 from anonymizer.trace.tree import ModuleCall, Step
 
 

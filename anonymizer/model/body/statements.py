@@ -15,7 +15,7 @@ from anonymizer.model.body.operations import write_operation, write_square_root
 from anonymizer.model.body.phrases import wrap_in_checkpoint
 from anonymizer.model.body.references import References
 from anonymizer.model.body.variables import Variables
-from anonymizer.trace.flow import flatten_names
+from anonymizer.trace.data_flow import flatten_names
 from anonymizer.trace.ownership import parse_module_name
 from anonymizer.trace.tree import ModuleCall, Step
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from anonymizer.graph.ir import TensorMeta
 from anonymizer.model.body.lifetimes import Lifetimes
-from anonymizer.trace.flow import flatten_names
+from anonymizer.trace.data_flow import flatten_names
 
 
 class Variables:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from anonymizer.source.objects.context import ProgramContext, Values
 from anonymizer.source.objects.function_body import Rewriter
-from anonymizer.source.objects.shapes import InstanceShapes
+from anonymizer.source.objects.instance_attributes import InstanceAttributes
 from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.symbols.symbol_table import MethodOwner
@@ -29,13 +29,15 @@ _DECORATORS = {
 class ClassWriter:
     """Defines classes when something first needs them."""
 
-    def __init__(self, context: ProgramContext, values: Values, shapes: InstanceShapes) -> None:
+    def __init__(
+        self, context: ProgramContext, values: Values, attributes: InstanceAttributes
+    ) -> None:
         self._context = context
         self._symbols = context.symbols
         self._decisions = context.decisions
         self._definitions = context.definitions
         self._values = values
-        self._shapes = shapes
+        self._attributes = attributes
 
     def refer(self, key: str, name: str | None = None) -> str:
         """The public name of a gathered class, which is defined on the way.
@@ -131,12 +133,12 @@ class ClassWriter:
         return made
 
     def _build_constructor(self, key: str, record: ClassRecord) -> list[ast.stmt]:
-        same, given = self._shapes.split(key)
+        same, given = self._attributes.split(key)
         everyone = self._symbols.gathered["instances"].values()
         live = next((each for each in everyone if each["class"].get("id") == key), None)
         if live is None or not (same or given or live.get("stock")):
             return []
-        state = self._shapes.read_state(live)
+        state = self._attributes.read_state(live)
         parameters = {
             name: self._decisions.name_state(name) if name[0] != "*" else "items" for name in given
         }

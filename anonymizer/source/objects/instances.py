@@ -6,7 +6,7 @@ import ast
 
 from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext, Values
-from anonymizer.source.objects.shapes import InstanceShapes
+from anonymizer.source.objects.instance_attributes import InstanceAttributes
 from anonymizer.source.objects.syntax import build_dotted_name, build_list, parse_expression
 from collectors.protocol.program_source import InstanceRecord
 
@@ -26,12 +26,12 @@ class InstanceWriter:
         context: ProgramContext,
         values: Values,
         classes: ClassWriter,
-        shapes: InstanceShapes,
+        attributes: InstanceAttributes,
     ) -> None:
         self._context = context
         self._values = values
         self._classes = classes
-        self._shapes = shapes
+        self._attributes = attributes
         self._building: list[str] = []
 
     def build(self, key: str) -> ast.expr:
@@ -110,12 +110,12 @@ class InstanceWriter:
                 for each, value in record["state"].items()
             ]
             return ast.Call(ast.Name(name, ast.Load()), [], words)
-        state = self._shapes.read_state(record)
+        state = self._attributes.read_state(record)
         return ast.Call(
             ast.Name(name, ast.Load()),
             [
                 parse_expression(state[each])
-                for each in self._shapes.split(owner)[1]
+                for each in self._attributes.split(owner)[1]
                 if each in state
             ],
             [],

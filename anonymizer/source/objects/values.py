@@ -9,9 +9,9 @@ import ast
 from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.functions import FunctionWriter
+from anonymizer.source.objects.instance_attributes import InstanceAttributes
 from anonymizer.source.objects.instances import InstanceWriter
 from anonymizer.source.objects.operators import SETUP, build_operator
-from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
 from anonymizer.source.objects.tensors import write_tensor
 from anonymizer.source.objects.ties import tie
@@ -56,10 +56,10 @@ class ValueWriter:
         self._symbols = context.symbols
         self._decisions = context.decisions
         self._definitions = context.definitions
-        shapes = InstanceShapes(context, self)
-        self.classes = ClassWriter(context, self, shapes)
+        attributes = InstanceAttributes(context, self)
+        self.classes = ClassWriter(context, self, attributes)
         self.functions = FunctionWriter(context, self, self.classes)
-        self._instances = InstanceWriter(context, self, self.classes, shapes)
+        self._instances = InstanceWriter(context, self, self.classes, attributes)
         self._globals: dict[str, ast.expr] = {}
         self._operators: dict[str, str] = {}
 

@@ -25,7 +25,7 @@ def run_command(
     """
 
     def work() -> shell.CommandResult:
-        from reporter.lint.run import lint
+        from reporter.lint.linter import lint
         from reporter.lint.subject import read
         from reporter.publish.form import choose_form
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import UsageError
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.plain_text import clean_line
 from reporter.tracker.repository import IssueAddress
-from reporter.tracker.session import TrackerSession
 
 #: A tracker's body has at most 65,536 characters; a file that says it is an issue and is far longer
 #: is something else.

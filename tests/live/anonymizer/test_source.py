@@ -15,7 +15,7 @@ from torch._higher_order_ops.scan import scan
 
 from anonymizer.source.dead_code import find_undefined
 from anonymizer.source.rewriting import SourceError, SourceProgram, rebuild, rebuild_backend
-from collectors.source import ownership
+from collectors.source import provenance
 from tests.support import source_scripts
 from tests.support.gathered import module_text
 from tests.support.round_trips import in_a_fork
@@ -82,7 +82,7 @@ def test_regions_stay_regions_however_they_were_marked(
 
 def test_a_function_that_hides_its_own_module_has_a_name() -> None:
     name = "torch._higher_order_ops.scan"
-    assert ownership.find_public_reference(scan) == {"kind": "torch", "name": name}
+    assert provenance.find_public_reference(scan) == {"kind": "torch", "name": name}
 
 
 def test_a_private_class_named_like_a_stock_layer_gets_a_generic_name(

@@ -12,7 +12,7 @@ import torch
 from anonymizer.graph.emitter import emit
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.layouts import write_tensor
-from anonymizer.graph.values import ALLOWED, LEVELS, make_recipe_chooser, write_weight_recipes
+from anonymizer.graph.recipes import ALLOWED, LEVELS, make_recipe_chooser, write_weight_recipes
 from collectors.dynamo.value_statistics import list_literal_values, measure_distribution
 
 LAYOUTS = {

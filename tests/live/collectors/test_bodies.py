@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir_json import read_graph
-from anonymizer.graph.values import make_recipe_chooser
+from anonymizer.graph.recipes import make_recipe_chooser
 from collectors.dynamo import capture
 from tests.support.round_trips import call_of, in_a_fork
 

@@ -16,8 +16,8 @@ from torch import nn
 from anonymizer.source.rewriting import rebuild
 from collectors.call import undefined_writes
 from collectors.call.history import forget
-from collectors.source import ownership, source
-from collectors.source.kinds import find_original
+from collectors.source import provenance, source
+from collectors.source.introspection import find_original
 
 WORDS = {"relu", "append", "squeeze"}
 
@@ -73,7 +73,7 @@ def test_what_inductor_generates_is_none_of_the_programs_files(
         module.__file__ = str(tmp_path / f"{name}.py")
         Path(module.__file__).write_text("x = 1\n")
         monkeypatch.setitem(sys.modules, name, module)
-    found = [path for path in ownership.list_own_files() if path.startswith(str(tmp_path))]
+    found = [path for path in provenance.list_own_files() if path.startswith(str(tmp_path))]
     assert found == [str(tmp_path / "kestrel.py")]
 
 

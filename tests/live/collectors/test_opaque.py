@@ -14,7 +14,7 @@ import pytest
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import read_graph
-from anonymizer.graph.values import make_recipe_chooser
+from anonymizer.graph.recipes import make_recipe_chooser
 from reporter.recording import questions
 from tests.support.recorded import recorded
 

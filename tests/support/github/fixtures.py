@@ -21,7 +21,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
     """The tool waits for a tracker by a clock that only its waits move; an answer may take as long
     as the machine needs.
     """
-    from reporter.tracker.session import RequestTimeouts
+    from reporter.tracker.http_session import RequestTimeouts
     from tests.support.github.submitter import PATIENCE, Waits
 
     waits = Waits()

@@ -15,7 +15,7 @@ from typing import Any
 
 from reporter.report.labels import LabelGrounds, choose_labels
 from reporter.store.reports import StoredReport
-from reporter.tracker.failure import FailureFacts, ReportedFailure
+from reporter.tracker.failure_facts import FailureFacts, ReportedFailure
 from reporter.tracker.weighing import LIKELY, WEIGHTS, Weights, weigh
 from tests.support.places import DATA
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from reporter.lint.run import lint
+from reporter.lint.linter import lint
 from reporter.lint.subject import collect_texts
 from reporter.report.reading import read_report
-from templates import forms
+from templates import issue_forms
 from templates.page import render_page
 from templates.text import list_headings
 from tests.support.golden import BUGS, HOME, MISSING, NO_BUGS, document, issue, stored, verdict
@@ -33,7 +33,7 @@ def test_an_issue_reads_as_it_did(kind: str) -> None:
 @pytest.mark.parametrize("kind", stored(BUGS))
 def test_an_issue_is_what_its_tracker_asks_for(kind: str) -> None:
     report, repro = document(kind), text_of(kind, "repro.py")
-    form = forms.load(report["issue"]["form"])
+    form = issue_forms.load(report["issue"]["form"])
     text = text_of(kind, "issue.md")
     test, sections = text_of(kind, "test_repro.py"), read_report(report, "golden")
     result = lint(collect_texts(form, text, repro, test, sections))

@@ -16,7 +16,7 @@ from anonymizer.leakcheck.patterns import (
     find_credentials,
     find_identity,
 )
-from anonymizer.leakcheck.search import Terms
+from anonymizer.leakcheck.scanner import Terms
 from tests.support.leaks import SOMEBODY, run
 
 

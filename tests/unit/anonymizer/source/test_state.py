@@ -14,7 +14,7 @@ from anonymizer.plain.text import render_plain
 from anonymizer.source.program import CallSequence, SourceProgram
 from anonymizer.source.state import forget_stored, observe, renew, wrap
 from collectors.protocol.repro_words import Property
-from reporter.core.operators import list_python_words
+from reporter.core.operation_names import list_python_words
 from reporter.reduce.source_candidates import RewrittenProgram, make_judgeable
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'

@@ -15,7 +15,7 @@ from reporter.environments import index
 from reporter.publish.rerendering import build_rerender_files
 from reporter.publish.result import RunResult
 from reporter.report.reading import read_report
-from templates import forms
+from templates import issue_forms
 from tests.support.checking import result
 from tests.support.golden import HOME, issue
 
@@ -49,7 +49,9 @@ def created(folder: Path, rows: dict[str, str]) -> RunResult:
     (folder / "report.json").write_text(json.dumps(document), "utf-8")
     text = issue("crash")
     (folder / "issue.md").write_text(text, "utf-8")
-    for name, value in build_rerender_files(forms.load("pytorch"), {"issue.md": text}).items():
+    for name, value in build_rerender_files(
+        issue_forms.load("pytorch"), {"issue.md": text}
+    ).items():
         (folder / "private" / name).write_text(value, "utf-8")
     return RunResult(read_report(document, "the report"), 0, (), folder)
 

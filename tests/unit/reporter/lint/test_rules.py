@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from reporter.lint.run import RULES, lint
+from reporter.lint.linter import RULES, lint
 from reporter.lint.subject import LintSubject, collect_texts
 from reporter.report.reading import read_report
-from templates import forms
+from templates import issue_forms
 from templates.issue import render_issue
 from tests.support import outgoing_data as data
 
@@ -23,7 +23,7 @@ def subject(kind: str = "wrong_gradient", **changes: Any) -> LintSubject:
     document = data.with_issue(made.to_json(), key="ab", human_words="Met in training.")
     repro = changes.pop("repro", CRASH if kind == "crash" else VALUES)
     texts = collect_texts(
-        forms.load("pytorch"),
+        issue_forms.load("pytorch"),
         render_issue(document, repro),
         repro,
         "",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.leakcheck.search import Identity, collect_private_terms
+from anonymizer.leakcheck.scanner import Identity, collect_private_terms
 from reporter.core.errors import LeakError
 from reporter.publish import leak_check
 from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks

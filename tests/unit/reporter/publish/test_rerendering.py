@@ -18,7 +18,7 @@ from reporter.publish.rerendering import (
 from reporter.report.reading import read_report
 from reporter.store.database import open_store
 from reporter.store.reports import compute_key
-from templates import forms
+from templates import issue_forms
 from tests.support.created import command
 from tests.support.golden import HOME, document, issue
 
@@ -32,7 +32,9 @@ def report(tmp_path: Path) -> Path:
         (folder / name).write_text((HOME / "crash" / name).read_text("utf-8"), "utf-8")
     text = issue("crash")
     (folder / "issue.md").write_text(text, "utf-8")
-    for name, value in build_rerender_files(forms.load("pytorch"), {"issue.md": text}).items():
+    for name, value in build_rerender_files(
+        issue_forms.load("pytorch"), {"issue.md": text}
+    ).items():
         (folder / "private" / name).write_text(value, "utf-8")
     return folder
 
@@ -84,12 +86,12 @@ def test_what_is_no_report_is_left_alone(tmp_path: Path, report: Path) -> None:
     del data["issue"]
     (report / "report.json").write_text(json.dumps(data), "utf-8")
     with pytest.raises(UsageError, match="create it anew"):
-        render_in_form(report, forms.load("plain"))
+        render_in_form(report, issue_forms.load("plain"))
 
 
-@pytest.mark.parametrize("name", forms.list_forms())
+@pytest.mark.parametrize("name", issue_forms.list_forms())
 def test_in_each_form_it_has_that_forms_headings(report: Path, name: str) -> None:
-    form = forms.load(name)
+    form = issue_forms.load(name)
     text = render_in_form(report, form)
     for heading in form.headings:
         assert f"\n{heading}\n" in text
@@ -116,7 +118,7 @@ def test_filing_in_a_form_of_ones_own(report: Path, tmp_path: Path) -> None:
 
 def test_the_form_of_a_report_is_remembered(report: Path, tmp_path: Path) -> None:
     written = read_report(document("crash"), "golden")
-    assert load_own_form(report, written) == forms.load("pytorch")
+    assert load_own_form(report, written) == issue_forms.load("pytorch")
     own = tmp_path / "own"
     own.mkdir()
     (own / "issue.md.j2").write_text("{{ repro }}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.leakcheck.search import Terms, collect_surrounding_terms
+from anonymizer.leakcheck.scanner import Terms, collect_surrounding_terms
 from reporter.core.kinds import Kind
 from reporter.publish.surroundings import find_terms, list_machine_names
 from tests.support import leaks

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from anonymizer.leakcheck.search import collect_private_terms
+from anonymizer.leakcheck.scanner import collect_private_terms
 from reporter.core.errors import AuthenticationError, LeakError, UsageError
 from reporter.core.settings import Options
 from reporter.publish.leak_check import AllowList

@@ -22,8 +22,13 @@ from reporter.triage.reading.stated_failure import (
 )
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import MinimalRepro, Triage
+from reporter.triage.sandboxed_verdict import (
+    CommandMeasurements,
+    CommandVerdict,
+    FailureMarks,
+    read,
+)
 from reporter.triage.suggestions import ALLOWED, render_comment, suggest_labels
-from reporter.triage.verdict import CommandMeasurements, CommandVerdict, FailureMarks, read
 
 LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"
 CRASH = StatedFailure(

@@ -14,9 +14,9 @@ from reporter.triage.reading.repro_selection import Refusal, Repro
 from reporter.triage.reading.stated_failure import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
+from reporter.triage.sandboxed_verdict import CommandMeasurements, CommandVerdict, read
 from reporter.triage.sentences import Errors, describe
 from reporter.triage.suggestions import render_comment
-from reporter.triage.verdict import CommandMeasurements, CommandVerdict, read
 
 WRONG = StatedFailure("wrong")
 FAILURE = "AssertionError: Tensor-likes are not close!"

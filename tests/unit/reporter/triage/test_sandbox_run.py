@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reporter.triage import sandbox_run
-from reporter.triage.verdict import MARK
+from reporter.triage.sandboxed_verdict import MARK
 
 
 @pytest.mark.parametrize("verb", ["diagnose", "create"])

@@ -8,15 +8,15 @@ import pytest
 
 from reporter.core.kinds import Kind, Layer
 from reporter.report.fingerprint import Fingerprint
-from reporter.tracker.session import TrackerSession
+from reporter.tracker.http_session import TrackerSession
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.reading.repro_selection import Repro, extract
 from reporter.triage.reading.stated_failure import read_stated
 from reporter.triage.reading.thread import Thread, fetch
 from reporter.triage.result import Triage
+from reporter.triage.sandboxed_verdict import CommandVerdict, FailureMarks
 from reporter.triage.similar_issues import add_duplicates, list_called_operators
 from reporter.triage.suggestions import render_comment
-from reporter.triage.verdict import CommandVerdict, FailureMarks
 from tests.support.github.tracker import Fault, Tracker
 from tests.support.places import DATA
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph.ir import Ref
-from anonymizer.trace.flow import find_readers, flatten_names, prune, unpack
+from anonymizer.trace.data_flow import find_readers, flatten_names, prune, unpack
 from anonymizer.trace.tree import Backward, Function, FunctionContext, ModuleCall, Step
 from collectors.protocol.captured_trace import TracedBackward, TracedFunction, TracedItem
 

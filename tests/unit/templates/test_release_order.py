@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from templates.releases import is_earlier, list_release_rows
+from templates.release_order import is_earlier, list_release_rows
 
 ORDER: list[tuple[str, str, bool]] = [
     ("2.6.0", "2.13.0+cpu", True),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.evidence import trace
-from reporter.evidence.trace import rebuild_trace
+from reporter.evidence import structured_trace
+from reporter.evidence.structured_trace import rebuild_trace
 
 SITE = "/home/ann/env/lib/python3.11/site-packages/torch/_dynamo/convert_frame.py"
 
@@ -80,7 +80,7 @@ def test_a_long_trace_ends_with_a_whole_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = record("graph", dynamo_guards={})
-    monkeypatch.setattr(trace, "MOST", 2 * len(one))
+    monkeypatch.setattr(structured_trace, "MOST", 2 * len(one))
     assert rebuilt(tmp_path, *[one] * 5) == 2 * one.replace("28764", "0")
 
 

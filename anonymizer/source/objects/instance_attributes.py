@@ -8,13 +8,13 @@ from anonymizer.source.objects.context import ProgramContext, Values
 from collectors.protocol.program_source import InstanceRecord
 
 
-class InstanceShapes:
+class InstanceAttributes:
     """Attributes of instances by class; a class is looked at once."""
 
     def __init__(self, context: ProgramContext, values: Values) -> None:
         self._symbols = context.symbols
         self._values = values
-        self._shapes: dict[str, tuple[list[str], list[str]]] = {}
+        self._attributes: dict[str, tuple[list[str], list[str]]] = {}
 
     def read_state(self, record: InstanceRecord) -> dict[str, str]:
         """Private attribute -> text of its value; numbered children of a container subclass are
@@ -32,15 +32,15 @@ class InstanceShapes:
         """Of a class: attributes equal in all instances, and attributes to be given as
         arguments.
         """
-        if key not in self._shapes:
+        if key not in self._attributes:
             live = [
                 record
                 for record in self._symbols.gathered["instances"].values()
                 if record["class"]["kind"] == "class" and record["class"]["id"] == key
             ]
-            self._shapes[key] = ([], [])
+            self._attributes[key] = ([], [])
             states = [self.read_state(record) for record in live]
             everything = list(dict.fromkeys(name for state in states for name in state))
             same = [name for name in everything if len({state.get(name) for state in states}) == 1]
-            self._shapes[key] = (same, [name for name in everything if name not in same])
-        return self._shapes[key]
+            self._attributes[key] = (same, [name for name in everything if name not in same])
+        return self._attributes[key]

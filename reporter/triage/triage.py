@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 from reporter.core.settings import InterpreterOptions
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
+from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.repository import Repository
-from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import (
     FAILED,
     FAILED_BY_ITSELF,
@@ -31,9 +31,9 @@ from reporter.triage.reading.repro_selection import Refusal, Repro, extract, fin
 from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import MinimalRepro, Status, Triage
+from reporter.triage.sandboxed_verdict import CommandVerdict, judge
 from reporter.triage.similar_issues import add_duplicates
 from reporter.triage.suggestions import render_comment, suggest_labels
-from reporter.triage.verdict import CommandVerdict, judge
 
 _HAS = """
 import importlib.util

@@ -17,7 +17,7 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import Limits, SandboxResult, bubblewrap, make_sandbox, watch
-from reporter.sandbox import run as module
+from reporter.sandbox import sandbox as module
 from reporter.sandbox.view import View
 from tests.support.waiting import PATIENCE, until
 

@@ -16,12 +16,12 @@ from reporter.core.json_values import Json
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
 from reporter.store.triages import find_triage, remember
+from reporter.tracker.http_session import TrackerSession, is_incomplete
 from reporter.tracker.plain_text import clean_line
 from reporter.tracker.repository import IssueAddress, Repository
-from reporter.tracker.session import TrackerSession, is_incomplete
-from reporter.triage.flow import MessageSink, TriageRequest, triage
 from reporter.triage.reading.thread import fetch
 from reporter.triage.result import SCHEMA_VERSION, Status
+from reporter.triage.triage import MessageSink, TriageRequest, triage
 
 
 @dataclass(frozen=True)

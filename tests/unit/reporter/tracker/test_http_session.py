@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.tracker.session import ReadRetry, RequestTimeouts
+from reporter.tracker.http_session import ReadRetry, RequestTimeouts
 
 
 def test_the_variable_is_how_long_an_answer_may_take(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from anonymizer.leakcheck.search import Identity, Leak, OwnText, Terms, count_terms, find_leaks
+from anonymizer.leakcheck.scanner import Identity, Leak, OwnText, Terms, count_terms, find_leaks
 from anonymizer.leakcheck.terms import TermSet
 from tests.support.leaks import NOBODY, SOMEBODY, run, terms_of
 

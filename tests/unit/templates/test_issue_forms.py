@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from templates import forms
-from templates.forms import FormError
+from templates import issue_forms
 from templates.issue import render_issue, try_form
+from templates.issue_forms import FormError
 from templates.sample import REPRO, build_sample
 from templates.text import find_open_fence, list_headings
 
@@ -42,7 +42,7 @@ HOSTILE = {
 }
 
 
-def rendered(form: forms.IssueForm, hostile: str) -> str:
+def rendered(form: issue_forms.IssueForm, hostile: str) -> str:
     report = build_sample()
     report["verdict"].update(message=hostile, exception=hostile)
     report["requires"].update(config={"name": hostile}, contexts=[hostile], mode=hostile)
@@ -54,7 +54,7 @@ def rendered(form: forms.IssueForm, hostile: str) -> str:
 
 @pytest.mark.parametrize("name", HEADINGS)
 def test_the_forms_say_what_their_trackers_ask_for(name: str) -> None:
-    form = forms.load(name)
+    form = issue_forms.load(name)
     assert list(form.headings) == HEADINGS[name] and form.limit == 65_536
     try_form(form)
     assert form.forbids("high priority") and form.forbids("sev1") and form.forbids("triaged")
@@ -64,7 +64,7 @@ def test_the_forms_say_what_their_trackers_ask_for(name: str) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("name", HEADINGS)
 def test_hostile_texts_stay_texts(name: str, hostile: str) -> None:
-    text = rendered(forms.load(name), hostile)
+    text = rendered(issue_forms.load(name), hostile)
     title, _, body = text.partition("\n\n")
     assert "\n" not in title
     # what the person wrote is Markdown of their own; it may have headings, but no code block that
@@ -102,7 +102,7 @@ def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
             '# Log\n{% include "parts/log.md.j2" %}\n'
         ),
     )
-    form = forms.load(own)
+    form = issue_forms.load(own)
     try_form(form)
     assert form.allow(["bug", "module: inductor"]) == ("bug",)
     report = build_sample()
@@ -113,7 +113,7 @@ def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
 
 def test_there_is_no_such_form() -> None:
     with pytest.raises(FormError, match="plain, pytorch, triton"):
-        forms.load("gitlab")
+        issue_forms.load("gitlab")
 
 
 @pytest.mark.parametrize("place", ["neighbours", "measured", "not_measured", "targets", "grid"])
@@ -124,7 +124,7 @@ def test_a_mistake_shows_before_the_run_wherever_it_stands(tmp_path: Path, place
         issue="# Bug\n{{ repro }}\n{% if " + place + " %}{{ no_such_name.part }}{% endif %}\n",
     )
     with pytest.raises(FormError, match="no_such_name"):
-        try_form(forms.load(own))
+        try_form(issue_forms.load(own))
 
 
 def test_a_log_without_room_is_said_to_be_left_out(tmp_path: Path) -> None:
@@ -135,5 +135,5 @@ def test_a_log_without_room_is_said_to_be_left_out(tmp_path: Path) -> None:
     )
     report = build_sample()
     report["issue"].update(error_log="x" * 900, excerpt=None)
-    text = render_issue(report, "#" * 709, forms.load(own))
+    text = render_issue(report, "#" * 709, issue_forms.load(own))
     assert "The log of the error is left out" in text and "No error is raised" not in text

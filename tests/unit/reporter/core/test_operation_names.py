@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.kinds import Layer
-from reporter.core.operators import list_operators, list_python_words, name_operators
+from reporter.core.operation_names import list_operators, list_python_words, name_operators
 from tests.support.scripts import text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from collectors.protocol.failure import Failure
-from reporter.diagnose.limits import states_limit
+from reporter.diagnose.unsupported_features import states_limit
 
 
 def failure(message: str, exception: str = "LoweringException") -> Failure:
