@@ -133,8 +133,13 @@ def _write_where(report: Mapping[str, Any], culprit: str) -> str:
 
 
 def describe_difference(report: Mapping[str, Any]) -> tuple[str, str]:
-    """What other releases do with the same repro, and the word for it; `report` has rows in
-    `differs_from`.
+    """What other releases do with the same repro.
+
+    Args:
+        report: has rows in `differs_from`.
+
+    Returns:
+        The word for it, `Regression` or `Difference`, and a clause that says where it passes.
     """
     rows = report["differs_from"]
     word = "Regression" if find_regressions(report["torch"], rows) else "Difference"
@@ -164,6 +169,9 @@ def _describe_certainty(report: Mapping[str, Any]) -> str:
 def describe_expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     """What eager mode does, and what the compiled program does instead, with the measured
     numbers.
+
+    Returns:
+        (expected, actual): clauses in Markdown, without a full stop.
     """
     if kernel.is_kernel(report):
         return kernel.describe_expected_and_actual(report)

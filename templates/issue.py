@@ -68,7 +68,14 @@ def _render_body(
 def collect_values(
     report: Mapping[str, Any], repro: str, log: str, versions: str
 ) -> dict[str, Any]:
-    """Every name that a template may use."""
+    """Every name that a template may use.
+
+    Args:
+        report: report.json, with `issue`.
+        repro: the text of repro.py.
+        log: the error log as the issue shows it, tidied and cut.
+        versions: the Versions section, shortened where the limit asks for it.
+    """
     expected, actual = describe_expected_and_actual(report)
     issue = report["issue"]
     tidy = tidy_log(issue["error_log"])

@@ -125,7 +125,11 @@ def _join(names: list[str]) -> str:
 
 
 def describe_expected_and_actual(report: Json) -> tuple[str, str]:
-    """What the compiler should do with the kernel, and what it does."""
+    """What the compiler should do with the kernel, and what it does.
+
+    Returns:
+        (expected, actual): clauses in Markdown, without a full stop.
+    """
     verdict = report["verdict"]
     said = f": {render_code(str(verdict['message']))}" if verdict["message"] else ""
     return (

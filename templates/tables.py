@@ -50,10 +50,11 @@ class GridCell(NamedTuple):
 
 
 def build_grid(report: Mapping[str, Any]) -> list[tuple[str, list[GridCell]]]:
-    """The ablation table: variant and outcomes with dynamic=None, True, False; rows without
-    `dynamic` have one outcome.
+    """The ablation table.
 
-    Of a kernel target and outcome.
+    Returns:
+        A row for each variant: its name, and what came of it with dynamic=None, True and False.
+        Of a kernel a row for each target, with one outcome. `list_columns` names the columns.
     """
     if kernel.is_kernel(report):
         return [(rung["rung"], [GridCell(rung["outcome"])]) for rung in report["ladder"]]
@@ -165,8 +166,14 @@ def list_requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[
 
 
 def choose_rows(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
-    """The rows of `list_requirements` that ask for something, and the names of the others as the
-    end of a sentence.
+    """What a repro needs, apart from what it does not.
+
+    Args:
+        rows: those of `list_requirements`.
+
+    Returns:
+        The rows that ask for something, and the names of the others as the end of a sentence:
+        `custom ops or tensor subclasses`.
     """
     wanted = [row for row in rows if row[1] not in _NOTHING]
     others = [_UNNEEDED.get(name, name) for name, value in rows if value in _NOTHING]

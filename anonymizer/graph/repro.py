@@ -110,7 +110,11 @@ class ReproAssertion:
         return {f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in self.config}
 
     def split_prelude(self) -> tuple[list[str], str]:
-        """The import statements of the prelude, which was written to stand alone, and the rest."""
+        """The prelude, which was written to stand alone, for a text that has imports of its own.
+
+        Returns:
+            Its import statements, a line each, and the rest.
+        """
         lines = self.prelude.splitlines()
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         return imports, "\n".join(line for line in lines if line not in imports).strip("\n")

@@ -108,6 +108,13 @@ def nest_arguments(
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """What only one argument holds, such as a tensor in a list, is written inside of it; what is
     random stays, since the order of the draws counts.
+
+    Args:
+        statements: assignments before the call, one line each.
+        arguments: (name, expression); the expression is empty where the name alone is given.
+
+    Returns:
+        The statements that are left, and the arguments in their order.
     """
     for statement in list(statements):
         node = ast.parse(statement).body[0]

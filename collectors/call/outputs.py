@@ -183,7 +183,14 @@ def stamp_tensors(state: Dict[str, torch.Tensor]) -> Dict[str, Stamp]:
 
 
 def add_gradients(state: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
-    """The tensors and the gradients that they hold: a training step may be compiled as a whole."""
+    """The tensors and the gradients that they hold: a training step may be compiled as a whole.
+
+    Args:
+        state: label -> tensor, as `context.find_reachable` labels them.
+
+    Returns:
+        `state` with the gradient of each leaf that has one as `<label>.grad`; no copies.
+    """
     found = dict(state)
     for label, tensor in state.items():
         if tensor.is_leaf and tensor.requires_grad and tensor.grad is not None:

@@ -40,5 +40,12 @@ def replace_backend(options: Dict[str, Any], backend: Any) -> None:
 
 
 def select_for_graphs(options: Mapping[str, Any]) -> Dict[str, Any]:
-    """The options by which another backend is handed the same graphs."""
+    """The options by which another backend is handed the same graphs.
+
+    Args:
+        options: keyword arguments of torch.compile.
+
+    Returns:
+        Those of them that Dynamo reads, such as `dynamic` and `fullgraph`.
+    """
     return {key: options[key] for key in _OF_DYNAMO if key in options}

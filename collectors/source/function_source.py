@@ -144,8 +144,11 @@ def find_chains(node: ast.AST) -> Set[Tuple[str, ...]]:
 
 
 def find_used_names(node: ast.AST) -> Tuple[Set[str], bool]:
-    """Attribute names and text that may name one; and whether any attribute at all may be
-    reached.
+    """The attributes that the code of a function may reach.
+
+    Returns:
+        Their names, with the words of all string constants, since `getattr` takes text; and
+        whether any attribute at all may be reached, by `vars` or a computed name.
     """
     names: Set[str] = set()
     every = False

@@ -122,8 +122,15 @@ def find_stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
 
 
 def build_stock_layer(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
-    """A layer of the stock class with the module's settings, on the meta device where it can be;
-    and its arguments.
+    """A layer of a stock class, made with the settings of a module of a class derived from it.
+
+    Args:
+        module: the user's module; it is read alone.
+        layer: the class of torch.nn.
+
+    Returns:
+        The layer, on the meta device where its constructor takes one, and the arguments that it
+        was made with; (None, {}) where the constructor refuses what the module's attributes say.
     """
     arguments = _read_arguments(module, layer)
     state = torch.get_rng_state()
@@ -143,7 +150,9 @@ def _describe_layout(module: nn.Module) -> List[Any]:
 
 
 def read_factory_kwargs(module: nn.Module) -> Dict[str, str]:
-    """dtype and device of a layer's own parameters where they are not the usual ones."""
+    """`dtype` (`torch.float16`) and `device` (`cuda`) of a layer's first parameter, each where it
+    is not float32 or the CPU; empty without parameters.
+    """
     for value in module.parameters():
         found = {}
         if value.dtype != torch.float32:

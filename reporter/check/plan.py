@@ -91,8 +91,11 @@ class Plan:
 def add_references(
     subjects: Sequence[CheckSubject], store: sqlite3.Connection | None
 ) -> tuple[CheckSubject, ...]:
-    """The repros without a report, with the failure that they showed first, as far as the store
-    knows.
+    """The repros, each without a report with the failure that it showed first as `wanted`.
+
+    Args:
+        subjects: the repros, with and without a report.
+        store: where earlier runs are noted; None: nothing is known of them.
     """
     if store is None:
         return tuple(subjects)
@@ -112,7 +115,13 @@ def compare(
     """The same results, in which a repro without a report reproduces only what its first failure
     showed.
 
-    The first failure in the order of `checks` is the reference: other failures are `different`.
+    Args:
+        subjects: the repros that were checked.
+        checks: their results. The first failure of a repro in this order is the reference.
+
+    Returns:
+        The results in the same order; where a repro failed otherwise than its reference, the
+        outcome is `different`.
     """
     plain = {subject.key for subject in subjects if subject.wanted is None}
     reference: dict[str, Signature] = {}

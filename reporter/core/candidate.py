@@ -58,7 +58,12 @@ class Candidate:
         return render_harness(*self.build_parts())
 
     def build_parts(self) -> tuple[ReproBody, ReproAssertion]:
-        """The body, and the assertion with the sizes of its calls in the order of the body's."""
+        """What `render_harness` is given: the body, and the assertion with the sizes of its calls
+        in the order of the body's.
+
+        Raises:
+            NotPublicError: it holds what may not leave.
+        """
         if not self.assertion.calls or not isinstance(self.content, Graph):
             return self.build_body(), self.assertion
         emitter = Emitter(self.content)

@@ -53,8 +53,12 @@ class Excerpt:
 
 
 def read_answer(found: Mapping[str, ToolNote], folder: Path) -> tuple[CollectorResult, ...]:
-    """The target's answer about its tools (see `collectors.debugtools.tool.ToolSession.stop`), with
-    what lies in `folder`.
+    """What each tool of torch's found, with the size of what it wrote.
+
+    Args:
+        found: the target's answer (see `collectors.debugtools.tool.ToolSession.stop`): name of a
+            tool -> its facts, or why there are none.
+        folder: has a folder for each tool, by its name.
     """
     return tuple(
         CollectorResult(

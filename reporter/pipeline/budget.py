@@ -31,7 +31,12 @@ class Budget:
         return self.clock() - self.started
 
     def limit(self, seconds: float, share: float = 1.0) -> float:
-        """A limit in seconds, cut to a share of what is left of the budget; at least one second."""
+        """A limit in seconds, cut to a share of what is left of the budget; at least one second.
+
+        Args:
+            seconds: the limit without a budget.
+            share: of the time that is left, from 0 to 1.
+        """
         if self.end is None:
             return seconds
         return max(1.0, min(seconds, share * (self.end - self.clock())))

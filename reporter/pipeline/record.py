@@ -56,9 +56,15 @@ _MOST_CHILDREN = 4
 
 
 def record_program(script: WatchedScript, warm: Path, seen: Recording | None = None) -> Recording:
-    """Runs the script once, watched; with `seen`, a program that ran by itself, nothing is run.
+    """Runs the script once, watched, and refuses what no verdict can be made of.
 
-    `warm` is the folder of the warm-up cache.
+    Args:
+        script: what is run.
+        warm: the folder of the warm-up cache, from which the run's compiler cache is filled.
+        seen: the recording of a program that ran by itself; then nothing is run.
+
+    Returns:
+        A recording that is the caller's to close; where this raises, it is closed.
 
     Raises:
         UsageError: the input cannot be used.

@@ -35,8 +35,12 @@ def build_assertion(
 ) -> ReproAssertion:
     """The assertion of a diagnosis: same kind, and the settings that the recorded call ran under.
 
-    `words` are those of torch's own interface, the only texts that arguments keep; a repro starts
-    from the `seed`.
+    Args:
+        diagnosis: a verdict on a finding, with its ladder.
+        environment: the facts of the machine, for the settings of torch that were changed; None:
+            none were.
+        words: those of torch's own interface, the only texts that arguments keep.
+        seed: the one that a repro starts from.
     """
     finding, ladder = diagnosis.basis.finding, diagnosis.basis.ladder
     assert finding is not None and ladder is not None

@@ -172,7 +172,13 @@ class TextMeasurements:
 def choose_layer(
     rows: Sequence[RungRow], assertion: ReproAssertion, wanted: Signature
 ) -> Layer | None:
-    """The layer that the repro fails in, by its ablation."""
+    """The layer that the repro fails in, by its ablation.
+
+    Args:
+        rows: what the repro did with each backend.
+        assertion: the repro's; only of torch.compile is a lower layer looked for.
+        wanted: the failure of the script, whose layer counts where the rows name no lower one.
+    """
     is_compiled = assertion.compiler == Compiler.COMPILE
     lower = find_lower_layer(rows, wanted) if is_compiled else None
     return lower if lower is not None else wanted.layer

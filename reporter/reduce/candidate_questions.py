@@ -98,8 +98,14 @@ class Questions:
         self._tell(candidate)
 
     def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
-        """The first option, in order, whose candidate shows the failure; the option's tag says
-        which it was.
+        """The first option, in order, whose candidate shows the failure.
+
+        Args:
+            options: (tag, candidate); the caller tells the options apart by the tag. None for a
+                candidate stands for one that cannot be made.
+
+        Returns:
+            The option; None where none shows the failure, or the search is at its end.
         """
         found = self._find(options)
         if found is not None:

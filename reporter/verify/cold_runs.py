@@ -44,8 +44,14 @@ class ColdRuns:
         return next(shown, None)
 
     def describe_death(self, summary: str) -> tuple[str, str | None]:
-        """The summary of a process that ended, with what eager mode does, and what a library said
-        before.
+        """A verdict on a process that ended, in words.
+
+        Args:
+            summary: the verdict's own sentence.
+
+        Returns:
+            That sentence with the exception of eager mode, where the process named one; and the
+            last line that a library printed before the end, None where there was none.
         """
         said = next(
             (answer for answer in self.answers if answer.signal), Answer(CandidateOutcome.DIED)

@@ -152,7 +152,10 @@ class PlainSearch:
         self, parts: tuple[ReproBody, ReproAssertion]
     ) -> tuple[ReproBody, ReproAssertion]:
         """The program with the grad mode switched by `with` statements, which leave none behind,
-        where its harness shows the failure in that way too.
+        where its harness shows the failure in that way too; else `parts` as they are.
+
+        Args:
+            parts: as `Candidate.build_parts` has them.
         """
         body, assertion = parts
         other = replace(body, definitions=use_grad_contexts(body.definitions))

@@ -10,7 +10,14 @@ from collectors.protocol.captured_trace import Switches
 
 
 def read_nesting(outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The nesting of a tuple of names, with whether each of them is left out."""
+    """The nesting of a tuple of names, with whether each of them is left out.
+
+    Args:
+        outs: names, None for a value that nobody reads, and tuples of these.
+
+    Returns:
+        The same nesting, with True in the place of each None and False in that of each name.
+    """
     return tuple(read_nesting(name) if isinstance(name, tuple) else name is None for name in outs)
 
 

@@ -122,8 +122,10 @@ class PublicNames:
         return known[private]
 
     def build_mapping(self) -> dict[str, str]:
-        """Private word → public word; where a word has several roles, the definition comes before
-        the attribute.
+        """Private word → public word.
+
+        A private word may have several public ones, a class `step` and an attribute `step`: the
+        definition comes before the attribute, this before the variable, this before the text.
         """
         found: dict[str, str] = {}
         for table in ("texts", "variables", "attributes", "definitions"):
@@ -131,7 +133,7 @@ class PublicNames:
         return found
 
     def reverse(self) -> dict[str, str]:
-        """Public word → private word, complete and unambiguous."""
+        """Public word → private word, complete and unambiguous; `private/mapping.json` has it."""
         return {
             public: private for table in self.tables.values() for private, public in table.items()
         }
