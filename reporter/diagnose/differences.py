@@ -80,31 +80,46 @@ def judge_difference(runner: LadderRunner) -> Diagnosis:
         other_numbers = excuse(runner, compiled, OF_RANDOM_NUMBERS)
         if other_numbers:
             return other_numbers
-        forced = ladder[FALLBACK_RANDOM]
-        if forced.agrees:
-            compiled = ladder[Backend.AOT_EAGER]
-        elif forced.comparison:
-            compiled = forced
+        compiled = _choose_without_other_draws(runner, compiled)
     if compiled.agrees and finding.grads and finding.original.replay:
         runner.measure(COMPILED)
         stale = judge_stale_gradient(runner)
         if stale is not None:
             return stale
     if compiled.comparison is None or compiled.agrees:
-        own = None if ladder.facts.get("random") else runner.judge_own_call()
-        if own is None or own.agrees:
-            return judge_harmless_difference(runner, compiled)
-        seen = measure_steadiness(runner, differs)
-        if is_never_repeated(runner, seen):
-            summary = (
-                f"The script's compiled call differed from eager ({own.detail}), but none of"
-                f" {seen[1] - 1} repetitions did."
-            )
-            return make_diagnosis(
-                runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
-            )
-        return excuse(runner, own, OF_VALUES) or _diagnose(runner, own, seen)
+        return _judge_own_call(runner, compiled)
     return excuse(runner, compiled, OF_VALUES) or _diagnose(runner, compiled)
+
+
+def _choose_without_other_draws(runner: LadderRunner, compiled: MeasuredRung) -> MeasuredRung:
+    """The rung whose difference is looked at, where drawing other random numbers than eager mode
+    may be all of it: one that draws the same.
+    """
+    forced = runner.ladder[FALLBACK_RANDOM]
+    if forced.agrees:
+        return runner.ladder[Backend.AOT_EAGER]
+    return forced if forced.comparison else compiled
+
+
+def _judge_own_call(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis:
+    """The verdict where the script's call differs from eager mode, and no repetition of it does.
+
+    Args:
+        compiled: the repetition, which agrees with eager mode or was not compared.
+    """
+    own = None if runner.ladder.facts.get("random") else runner.judge_own_call()
+    if own is None or own.agrees:
+        return judge_harmless_difference(runner, compiled)
+    seen = measure_steadiness(runner, differs)
+    if is_never_repeated(runner, seen):
+        summary = (
+            f"The script's compiled call differed from eager ({own.detail}), but none of"
+            f" {seen[1] - 1} repetitions did."
+        )
+        return make_diagnosis(
+            runner, Kind.NOT_REPRODUCED, Layer.NONE, summary, (COMPILED,), reproduced=seen
+        )
+    return excuse(runner, own, OF_VALUES) or _diagnose(runner, own, seen)
 
 
 def _diagnose(

@@ -205,7 +205,16 @@ class _CallExperiment:
 def judge_run(
     wanted: Signature, run: RunAnswer, comparison: Comparison | None, eager_failure: Failure | None
 ) -> tuple[bool | None, str]:
-    """Whether one run of the recorded call shows the wanted bug, and the outcome in a word."""
+    """Whether one run of the recorded call shows the wanted bug.
+
+    Args:
+        run: what became of the varied call.
+        comparison: of its results with those of eager mode; None where there is none.
+        eager_failure: the exception of eager mode; None where it returns.
+
+    Returns:
+        True, False, or None where the run says nothing of the bug; and the outcome in a word.
+    """
     outcome, kind = RungOutcome(run["outcome"]), wanted.kind
     match outcome:
         case RungOutcome.RAISES:
@@ -220,16 +229,21 @@ def judge_run(
         case RungOutcome.DIFFERS | RungOutcome.ERROR | RungOutcome.BROKEN:
             return None, outcome.value
         case RungOutcome.OK:
-            if kind == Kind.ACCEPTS_INVALID:
-                return True, "accepts the call"
-            if comparison is None:
-                return None, "not compared"
-            if wanted.property != Property.SIDE_EFFECT:
-                comparison = drop_state(comparison)
-            if comparison["same"]:
-                return False, "agrees with eager"
-            return _judge_difference(wanted, comparison)
+            return _judge_return(wanted, comparison)
     assert_never(outcome)
+
+
+def _judge_return(wanted: Signature, comparison: Comparison | None) -> tuple[bool | None, str]:
+    """What a varied call says that returned; `comparison` is that with eager mode."""
+    if wanted.kind == Kind.ACCEPTS_INVALID:
+        return True, "accepts the call"
+    if comparison is None:
+        return None, "not compared"
+    if wanted.property != Property.SIDE_EFFECT:
+        comparison = drop_state(comparison)
+    if comparison["same"]:
+        return False, "agrees with eager"
+    return _judge_difference(wanted, comparison)
 
 
 def _judge_exception(
@@ -245,7 +259,7 @@ def _judge_exception(
 
 
 def _judge_difference(wanted: Signature, comparison: Comparison) -> tuple[bool | None, str]:
-    """What a varied call says that returned; its `comparison` is not the same as eager's."""
+    """What a varied call says that returned something else than eager mode."""
     if wanted.property == Property.SIDE_EFFECT:
         same = any(map(is_state, comparison["metadata"]))
         return (True, "differs") if same else (None, "differs in another way")
