@@ -86,21 +86,26 @@ def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
     return body.with_creations(function)
 
 
-def fill_inputs(body: ReproBody, value: str) -> ReproBody:
+def fill_inputs(body: ReproBody, value: str, only: int | None = None) -> ReproBody:
     """The program with one value everywhere in each tensor of floats that it is given.
 
     Args:
         body: is left as it is.
         value: a word that Python's `float` takes, such as `-inf`.
+        only: the place of the one tensor among them that is filled; others stay.
     """
-    return body.with_creations(_Fill(value).visit(body.parse_creations()))
+    return body.with_creations(_Fill(value, only).visit(body.parse_creations()))
 
 
 class _Fill(ast.NodeTransformer):
-    """Makes each tensor of floats of one value; numbers by which it is scaled stay."""
+    """Makes tensors of floats of one value; numbers by which they are scaled stay."""
 
-    def __init__(self, value: str) -> None:
-        self.value = ast.parse(f"float({value!r})", mode="eval").body
+    def __init__(self, value: str, only: int | None) -> None:
+        number = float(value)
+        text = repr(number) if math.isfinite(number) else f"float({value!r})"
+        self.value = ast.parse(text, mode="eval").body
+        self.only = only
+        self.count = -1
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         creation, sizes = node, (
@@ -111,6 +116,9 @@ class _Fill(ast.NodeTransformer):
                 creation, sizes = counted, given
         if not sizes or read_dtype(creation) not in FLOATS:
             return self.generic_visit(node)
+        self.count += 1
+        if self.only not in (None, self.count):
+            return node
         made = ast.parse("torch.full", mode="eval").body
         return ast.Call(made, [ast.Tuple(sizes, ast.Load()), self.value], creation.keywords)
 

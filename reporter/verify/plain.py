@@ -37,6 +37,10 @@ T = TypeVar("T")
 _MOST_SIZES = 3
 #: What masks leave, what overflows, and what has no value.
 _NOT_FINITE = ("-inf", "inf", "nan")
+#: What an operator refuses that wants probabilities, or counts.
+_REFUSED = ("2", "-1")
+#: Inputs of floats that are filled by themselves, at most.
+_MOST_FILLED = 3
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,25 @@ class PlainRepro:
         return write_plain_program(body, self.parts[1], self.form)
 
 
-def _list_shorter(body: ReproBody) -> Iterator[tuple[ReproBody, int]]:
+def _list_shorter(body: ReproBody, kind: str) -> Iterator[tuple[ReproBody, int]]:
     """The programs with an operation less, and how many they have. What is left of two may be given
-    by the other one what nothing plain has: then with values that are not finite.
+    by the other one what nothing plain has: then with values that are not finite, or one input with
+    values that eager mode may refuse.
     """
     for smaller, operations in drop_one_operation(body):
         yield smaller, operations
-        for value in _NOT_FINITE if _is_single(smaller) else ():
-            yield fill_inputs(smaller, value), operations
+        if not _is_single(smaller):
+            continue
+        if kind == Kind.ACCEPTS_INVALID:
+            filled = (
+                fill_inputs(smaller, value, only)
+                for only in range(_MOST_FILLED)
+                for value in _REFUSED
+            )
+            yield from ((each, operations) for each in filled if each != smaller)
+        else:
+            for value in _NOT_FINITE:
+                yield fill_inputs(smaller, value), operations
 
 
 def _is_single(body: ReproBody) -> bool:
@@ -212,13 +227,14 @@ class PlainSearch:
             other = self._find_first(build_plainer_input(body, index), ask)
             body = body if other is None else self._shrink(other, assertion, ask)
         may_shorten = (
-            assertion.kind in WRONG_VALUES
+            assertion.kind in (*WRONG_VALUES, Kind.ACCEPTS_INVALID)
             and not body.convention.is_script
             and (assertion.backward not in DERIVATIVES or not reads_triangle(body.definitions))
         )
         # what hangs on values may have needed an operation for the random ones alone
         while may_shorten and body != before:
-            shorter = self._find_first(_list_shorter(body), lambda each: ask(each[0]))
+            options = _list_shorter(body, assertion.kind)
+            shorter = self._find_first(options, lambda each: ask(each[0]))
             if shorter is None:
                 break
             body, operations = shorter
@@ -311,8 +327,10 @@ class PlainSearch:
         return _Question(tuple(asked))
 
     def _ask_harness(self, body: ReproBody, assertion: ReproAssertion) -> _Question:
-        """Whether the harness shows the failure on these inputs too, with float64 as the judge."""
-        if assertion.kind not in WRONG_VALUES:
+        """Whether the harness shows the failure on these inputs too: with float64 as the judge of
+        values, and where eager raises, by its exception.
+        """
+        if assertion.kind not in (*WRONG_VALUES, Kind.ACCEPTS_INVALID):
             return _Question(())
         shown = self.pool.submit(render_harness(body, assertion))
         return _Question(((shown, self.shows),)) + self._ask_tolerance(body, assertion)

@@ -194,3 +194,14 @@ def test_a_derivative_keeps_what_makes_the_triangle_that_is_read(pool: WorkerPoo
     parts = made.build_parts()
     found = PlainSearch(pool, make_matcher(Signature(Kind.WRONG_GRADIENT))).find(parts, made.draws)
     assert found is not None and "return torch.cholesky_inverse(x.tril())" in found.text
+
+
+def test_a_value_that_eager_refuses_is_that_of_the_input(pool: WorkerPool) -> None:
+    """The decomposition of torch 2.13 takes targets that are no probabilities."""
+    definitions = "def repro(x, y):\n    return F.binary_cross_entropy(y, x * 2.0)"
+    made = candidate(definitions, "torch.rand(2), torch.rand(2)", ReproAssertion("accepts_invalid"))
+    found = PlainSearch(pool, make_matcher(Signature(Kind.ACCEPTS_INVALID))).find(
+        made.build_parts(), made.draws
+    )
+    assert found is not None and "return F.binary_cross_entropy(y, x)" in found.text
+    assert "torch.compile(fn)(torch.tensor([2.0]), torch.ones(1))" in found.text
