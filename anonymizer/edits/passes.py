@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from anonymizer.edits.absorption import absorb, replace_single_lists
+from anonymizer.edits.callables import drop_lambdas, free_bound_methods, skip_entry
 from anonymizer.edits.entry import free_class_attributes, free_entry, pass_tensors
 from anonymizer.edits.expressions import (
     drop_elements,
@@ -62,11 +63,14 @@ PASSES: tuple[Edit, ...] = (
     drop_elements,
     drop_fields,
     free_methods,
+    free_bound_methods,
     inline,
+    drop_lambdas,
     iterate_values,
     unroll,
     split_assignments,
     propagate,
+    skip_entry,
     write_out,
     fold,
     fold_class_attributes,
