@@ -48,6 +48,8 @@ _WORDS: dict[type[ast.AST], str] = {
 _GENERATED = re.compile(r"(?:attr|method|helper|value|local|arg|state|make|operation)\d+", re.I)
 #: Where torch has what changes functions.
 _TRANSFORMS = ("torch.func.", "torch.autograd.")
+#: What a tensor says of its own history, where that is what a program returns.
+_HISTORY = frozenset("_version grad_fn is_leaf output_nr requires_grad retains_grad".split())
 #: What reading a part of a tensor is called, which Python writes as `x[…]`.
 READS = frozenset(("index", "select", "slice"))
 #: How many words of Python are told before the operations.
@@ -170,6 +172,8 @@ def list_operators(text: str) -> tuple[str, ...]:
             found[_name_assignment(node)] = None
         elif isinstance(node, ast.Subscript):
             read[_name_reading(node)] = None
+        elif isinstance(node, ast.Return):
+            found |= dict.fromkeys(_list_history(node))
     # Python's arithmetic is told only where there is nothing else to tell but what changes a dtype,
     # and that a part was read only where not even that
     named = [name for name in found if name]
@@ -230,6 +234,14 @@ def _counts(node: ast.BinOp | ast.AugAssign) -> bool:
         and isinstance(node.target, ast.Attribute)
         and isinstance(node.value, ast.Constant)
     )
+
+
+def _list_history(returned: ast.Return) -> list[str]:
+    """What of the history of its tensors a function returns."""
+    value = returned.value
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    names = [each.attr for each in parts if isinstance(each, ast.Attribute)]
+    return [name for name in names if name in _HISTORY]
 
 
 def _name_reading(part: ast.Subscript) -> str:

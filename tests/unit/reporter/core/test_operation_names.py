@@ -18,6 +18,8 @@ def test_operators_are_named_as_people_call_them() -> None:
     assert list_operators(converted.replace("x + y", "torch.relu(x)")) == ("to", "torch.relu")
     written = list_operators(text("operators/writes_by_index"))
     assert written == ("index_put_", "__setitem__")
+    asked = list_operators("def repro(x):\n    x.add_(1)\n    return x._version")
+    assert set(asked) == {"add_", "_version"}
     numbered = "def repro(self, x):\n    return self.weight1.conj() * self.conv1(x)"
     assert list_operators(numbered) == ("conj", "conv")
 
