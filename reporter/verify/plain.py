@@ -70,25 +70,31 @@ def _list_shorter(body: ReproBody, kind: str) -> Iterator[tuple[ReproBody, int]]
     values that eager mode may refuse.
     """
     for smaller, operations in drop_one_operation(body):
-        yield smaller, operations
-        if not _is_single(smaller):
-            continue
-        if kind == Kind.ACCEPTS_INVALID:
+        if kind != Kind.ACCEPTS_INVALID:
+            yield smaller, operations
+            for value in _NOT_FINITE if _is_single(smaller) else ():
+                yield fill_inputs(smaller, value), operations
+        elif _is_single(smaller) and _returns_call(smaller):
             filled = (
                 fill_inputs(smaller, value, only)
                 for only in range(_MOST_FILLED)
                 for value in _REFUSED
             )
             yield from ((each, operations) for each in filled if each != smaller)
-        else:
-            for value in _NOT_FINITE:
-                yield fill_inputs(smaller, value), operations
 
 
 def _is_single(body: ReproBody) -> bool:
     """Whether one call, or one operator, is all that a program does."""
     nodes = ast.walk(ast.parse(body.definitions))
     return sum(isinstance(node, (ast.Call, ast.BinOp, ast.Compare)) for node in nodes) == 1
+
+
+def _returns_call(body: ReproBody) -> bool:
+    """Whether a program returns what it computes: an error in what nobody reads is lost because the
+    compiler leaves that out, which is another thing.
+    """
+    returned = [node for node in ast.walk(ast.parse(body.definitions)) if type(node) is ast.Return]
+    return any(isinstance(node.value, (ast.Call, ast.BinOp)) for node in returned)
 
 
 @dataclass(frozen=True)

@@ -205,3 +205,12 @@ def test_a_value_that_eager_refuses_is_that_of_the_input(pool: WorkerPool) -> No
     )
     assert found is not None and "return F.binary_cross_entropy(y, x)" in found.text
     assert "torch.compile(fn)(torch.tensor([2.0]), torch.ones(1))" in found.text
+
+
+def test_what_eager_refuses_is_still_read_by_the_program(pool: WorkerPool) -> None:
+    """An operator that nobody reads is left out by AOTAutograd, and its error with it."""
+    definitions = "def repro(x):\n    v0 = torch.as_strided(x, (4, 2), (4, 1))\n    return v0 * 0.5"
+    made = candidate(definitions, "torch.rand(1)", ReproAssertion("accepts_invalid"))
+    wanted = make_matcher(Signature(Kind.ACCEPTS_INVALID))
+    found = PlainSearch(pool, wanted).find(made.build_parts(), made.draws)
+    assert found is not None and "* 0.5" in found.text
