@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from anonymizer.graph.identifiers import find_names
+from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.source.locations import change_each, find_expressions, put_at
 from anonymizer.source.program import SourceProgram
 
@@ -65,9 +65,19 @@ def free_bound_methods(program: SourceProgram) -> Iterator[SourceProgram]:
         owner.body = owner.body or [ast.Pass()]
         method.name, method.args.args = function, method.args.args[1:]
         whole.definitions.body.insert(whole.definitions.body.index(owner), method)
+        _drop_other_name(whole.definitions, function)
         return True
 
     yield from change_each(program, locate, change)
+
+
+def _drop_other_name(whole: ast.Module, function: str) -> None:
+    """Calls a function by its own name where a variable beside it is nothing else."""
+    for statement in list(whole.body):
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) == function:
+            whole.body.remove(statement)
+            names = [ast.unparse(target) for target in statement.targets]
+            NameSubstitution(dict.fromkeys(names, statement.value)).visit(whole)
 
 
 def _needs_no_object(method: ast.FunctionDef) -> bool:

@@ -19,6 +19,11 @@ def repro(x):
     return state1.method1(x)
 """
 CALLED = OBJECT.replace("def method1", "def __call__").replace("state1.method1(", "state1(")
+BOUND = (
+    OBJECT.replace("state1 =", "state2 =")
+    .replace("def repro", "state1 = state2.method1\ndef repro")
+    .replace("state1.method1(", "state1(")
+)
 HANDED = "def helper1(x):\n    x.add_(1)\n    return x\ndef repro(y):\n    return helper1(y)"
 
 
@@ -26,7 +31,7 @@ def program(text: str) -> SourceProgram:
     return SourceProgram(ast.parse(text), "repro", ast.parse("return (torch.ones(2),)"))
 
 
-@pytest.mark.parametrize("text", [OBJECT, CALLED])
+@pytest.mark.parametrize("text", [OBJECT, CALLED, BOUND])
 def test_a_method_that_does_nothing_with_its_object_is_a_function(text: str) -> None:
     (made,) = free_bound_methods(program(text))
     written = made.write_definitions()
