@@ -70,6 +70,8 @@ class RecorderSpec(_RecorderSpec, total=False):
     operator: int
     #: File for the `OperatorFacts` of a run in which each operator is held against float64.
     measured: str
+    #: Operators on DTensors are held against the same on the whole tensors, in every child process.
+    sharded: bool
     #: Memory that is handed out unwritten holds zeros.
     zeroed: bool
     #: Everything is computed in float64 (`call.variations.precision.promote`).
@@ -127,6 +129,8 @@ class OperatorFacts(TypedDict):
     random: List[str]
     #: Derivatives that the program asks for and finite differences refuse, in the order of calls.
     derivatives: List[DerivativeError]
+    #: On DTensors, off what the whole tensors give; at most 8.
+    sharded: List[OperatorError]
 
 
 class RerunSpec(RecorderSpec):

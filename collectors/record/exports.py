@@ -9,6 +9,7 @@ file of another run have no module here and are left alone.
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import importlib
 import inspect
@@ -28,7 +29,8 @@ class ExportedModule(NamedTuple):
     """A module that was exported, and how; `options` are as `call.exporting` takes them.
 
     `changes_state` says whether a call writes to the module's buffers. What has buffers of its own
-    then starts from those that the module had (`start`, as `note_buffers` has it).
+    then starts from those that the module had (`start`, as `note_buffers` has it). `loses_writes`
+    says that the module assigns to one, and that what was exported writes to none.
     """
 
     function: Any
@@ -37,6 +39,7 @@ class ExportedModule(NamedTuple):
     options: Dict[str, Any]
     changes_state: bool = False
     start: Optional[List[Tuple[int, int]]] = None
+    loses_writes: bool = False
 
     def with_own_buffers(self) -> ExportedModule:
         """The same with buffers of its own from now on."""
@@ -117,7 +120,7 @@ class Exports:
             options = {"compiler": "export", "steps": [*steps], **values}
             exported = ExportedModule(module, args, kwargs, options)
             program = self._watch_making(exported, lambda: original(*given, **named))
-            exported = exported._replace(changes_state=_may_change_state(program))
+            exported = _note_writes(exported, program)
             self._programs[program] = exported
             return program
 
@@ -159,10 +162,11 @@ class Exports:
     def _wrap_load(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def load(file: Any, *given: Any, **named: Any) -> Any:
-            program = original(file, *given, **named)
             exported = self._files.get(_identify_file(file))
-            if exported is not None:
-                self._programs[program] = exported
+            if exported is None:
+                return original(file, *given, **named)
+            program = self._watch_making(exported, lambda: original(file, *given, **named))
+            self._programs[program] = exported
             return program
 
         return load
@@ -208,9 +212,11 @@ class Exports:
     def _wrap_load_package(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
-            package = original(path, *given, **named)
             exported = self._files.get(_identify_file(path))
-            return package if exported is None else self._watch_calls(package, exported)
+            if exported is None:
+                return original(path, *given, **named)
+            package = self._watch_making(exported, lambda: original(path, *given, **named))
+            return self._watch_calls(package, exported)
 
         return aoti_load_package
 
@@ -364,6 +370,32 @@ def _may_change_state(program: Any) -> bool:
     return bool(getattr(signature, "buffers", None)) and _has_writes(program.graph)
 
 
+def _note_writes(exported: ExportedModule, program: Any) -> ExportedModule:
+    """The same with what is known of writes to buffers, by the program or by the module alone."""
+    if _may_change_state(program):
+        return exported._replace(changes_state=True)
+    loses = _assigns_buffers(exported.function)
+    return exported._replace(changes_state=loses, loses_writes=loses)
+
+
+def _assigns_buffers(module: Any) -> bool:
+    """Whether the code of a module, or of one in it, assigns to a name that is one of its buffers:
+    such an assignment writes to no tensor, so that it is in no graph by itself.
+    """
+    return any(
+        step.opname == "STORE_ATTR" and step.argval in each._buffers
+        for each in module.modules()
+        if each._buffers
+        for step in _list_instructions(type(each).forward)
+    )
+
+
+def _list_instructions(function: Any) -> List[dis.Instruction]:
+    """Those of a function of Python; none of anything else that can be called."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return list(dis.get_instructions(code)) if code is not None else []
+
+
 def _has_writes(graph: Any) -> bool:
     """Whether a graph that is not made functional has an operator that writes to what it is given;
     the schema of `aten::batch_norm` does not say so.
@@ -379,7 +411,7 @@ def _note_own_buffers(exported: ExportedModule, made: Any) -> ExportedModule:
     """What a module that was made of a program is, whose buffers may be those of the original."""
     own = {id(buffer) for buffer in exported.function.buffers()}
     is_shared = any(id(buffer) in own for buffer in made.buffers())
-    return exported if is_shared else exported.with_own_buffers()
+    return exported if is_shared and not exported.loses_writes else exported.with_own_buffers()
 
 
 def note_shared_parameters(exported: ExportedModule, made: Any) -> ExportedModule:

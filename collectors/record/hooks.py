@@ -84,6 +84,15 @@ def install_operator_count(recorder: Any, spec: RecorderSpec) -> None:
     call_when_imported("torch", begin)
 
 
+def install_sharded_watch() -> None:
+    """Has this process take part in what is looked at in another one, once torch is imported."""
+
+    def begin(_: Any) -> None:
+        importlib.import_module(str(__package__) + ".operators").watch_sharded()
+
+    call_when_imported("torch", begin)
+
+
 def call_when_imported(name: str, then: Callable[[Any], None]) -> None:
     """Calls `then` with a module, now or once it is imported."""
     if name in sys.modules:

@@ -26,6 +26,7 @@ from ..call.operators.derivatives import (
     widen,
 )
 from ..call.operators.measurement import OperatorMeasurement
+from ..call.operators.sharding import ShardedMeasurement
 from ..call.probe import ZeroMemoryMode
 from ..call.variations import precision
 from ..protocol.starting import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
@@ -143,11 +144,18 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
         measurement = OperatorMeasurement(spec["measured"], lambda: mode.count - 1)
         mode.measurement = measurement
         _enter(measurement)
+        if spec.get("sharded"):
+            _enter(ShardedMeasurement(measurement.note_sharded, measurement.number))
         atexit.register(measurement.save)
     if spec.get("zeroed"):
         _enter(ZeroMemoryMode())
     if spec.get("exact"):
         _enter(precision.promote())
+
+
+def watch_sharded() -> None:
+    """Takes part in what another process looks at, whose collectives need this one."""
+    _enter(ShardedMeasurement(lambda error: None, lambda: -1))
 
 
 def _enter(mode: Any) -> None:

@@ -21,7 +21,7 @@ from reporter.diagnose.eager_faults import (
     judge_script,
     may_be_torch,
 )
-from reporter.diagnose.eager_values import explain_assertion
+from reporter.diagnose.eager_values import explain_assertion, judge_sharded
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from templates.summaries import STATED_LIMIT
@@ -123,7 +123,7 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
             " torch function or of a compiled one that can be watched;"
             " `python -X faulthandler` tells where that is"
         )
-    explained = explain_assertion(recording)
+    explained = judge_sharded(recording) or explain_assertion(recording)
     if explained is not None:
         return explained
     if calls == 0:

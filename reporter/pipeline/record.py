@@ -22,6 +22,7 @@ from reporter.diagnose.eager_faults import (
 )
 from reporter.diagnose.eager_values import (
     explain_assertion,
+    find_childs_assertion,
     is_own_assertion,
     may_be_eager,
     may_be_rounding,
@@ -257,6 +258,8 @@ class _FurtherRuns:
                 return recording
         if may_be_eager(recording):
             return self.measure_operators(recording)
+        if (child := find_childs_assertion(recording)) is not None:
+            return self._measure_child(recording, child)
         if may_fail_uncompiled(recording):
             recording.further_runs.fails_uncompiled = self.fails_uncompiled(recording)
             if recording.further_runs.fails_uncompiled:
@@ -347,6 +350,27 @@ class _FurtherRuns:
             exact = self._run(OperatorWatch(self.script.folder, exact=True))
             recording.further_runs.right_in_float64 = exact.script.exit == 0
             exact.close()
+        return recording
+
+    def _measure_child(self, recording: Recording, child: int) -> Recording:
+        """The same of a process that the script starts: what is wrong in it, and no more, since what
+        explains its assertion may be in another one.
+        """
+        self.script.audience.progress.note(
+            "an assertion fails in a process that the script starts, and by no compiled call: once"
+            " more, each of its operators against float64, and those on DTensors against the whole"
+            " tensors"
+        )
+        watch = OperatorWatch(self.script.folder, measured=True, sharded=True)
+        self._run_otherwise(operators=watch, child=child).close()
+        facts = watch.read_facts()
+        if facts is None:
+            return recording
+        if facts["sharded"]:
+            recording.further_runs.operators = facts
+        elif facts["wrong"]:
+            number = facts["wrong"][0]["function"]
+            return self._watch(recording, OperatorWatch(self.script.folder, number), child)
         return recording
 
     def fails_uncompiled(self, recording: Recording) -> bool | None:

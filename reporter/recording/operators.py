@@ -30,7 +30,8 @@ class OperatorWatch:
     """How the calls of torch's own functions are looked at, with its files in `folder`.
 
     `number` is that of the call that is watched like a compiled one, or whose `derivative` is.
-    `measured` holds each operator against float64, and derivatives against finite differences;
+    `measured` holds each operator against float64, and derivatives against finite differences, and
+    `sharded` those on DTensors against the whole tensors;
     `zeroed` hands out memory that holds zeros; `exact` computes in float64.
     """
 
@@ -38,6 +39,7 @@ class OperatorWatch:
     number: int | None = None
     derivative: DerivativeKind | None = None
     measured: bool = False
+    sharded: bool = False
     zeroed: bool = False
     exact: bool = False
 
@@ -50,6 +52,8 @@ class OperatorWatch:
             spec["derivative"] = self.derivative
         if self.measured:
             spec["measured"] = str(self._measured)
+        if self.sharded:
+            spec["sharded"] = True
         if self.zeroed:
             spec["zeroed"] = True
         if self.exact:

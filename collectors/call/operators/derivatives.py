@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...protocol.repro_words import TRIANGLES
 from ...protocol.starting import DerivativeError, DerivativeKind
+from .sharding import is_sharded
 
 #: Arguments of gradcheck beside those of the function, by what is checked.
 _FORWARD = {"check_forward_ad": True, "check_backward_ad": False}
@@ -203,7 +204,7 @@ class DerivativeMeasurement:
     def _list_kinds(self, args: Any, kwargs: Any) -> Iterator[DerivativeKind]:
         """Which derivatives of a call anybody may ask for, the first ones first."""
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
-        if sum(x.numel() for x in tensors) > _MOST_ELEMENTS:
+        if sum(x.numel() for x in tensors) > _MOST_ELEMENTS or any(map(is_sharded, tensors)):
             return
         wrapped = [x for x in tensors if _unwrap(x) is not x or _is_dual(x)]
         if wrapped:

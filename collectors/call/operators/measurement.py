@@ -18,6 +18,7 @@ from ...machine.public_names import shorten_name
 from ...protocol.starting import OperatorError, OperatorFacts
 from ..probe import EMPTY, EagerFactsMode
 from .derivatives import DerivativeMeasurement
+from .sharding import is_sharded
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the
 #: last place, as a share of the largest value, is beyond what rounding once explains.
@@ -57,10 +58,14 @@ class OperatorMeasurement(EagerFactsMode):
         self.started = time.monotonic()
         self.found: Dict[str, List[OperatorError]] = {"wrong": [], "ill": []}
         self.rounded = self.overflowed = 0
+        #: What a `ShardedMeasurement` finds.
+        self.sharded: List[OperatorError] = []
         #: Told of each torch function that the program calls.
         self.derivatives = DerivativeMeasurement()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if any(map(is_sharded, tree_flatten((args, kwargs or {}))[0])):
+            return func(*args, **(kwargs or {}))  # looking at it may be a collective
         wide = self._widen(func, args, kwargs or {})
         result = super().__torch_dispatch__(func, types, args, kwargs)
         if wide is not None:
@@ -74,6 +79,8 @@ class OperatorMeasurement(EagerFactsMode):
             return None
         name = shorten_name(func)
         if name in EMPTY or name in _NOT_UNIQUE or _is_view(func):
+            return None
+        if "c10d" in func.namespace:  # a collective needs the other processes
             return None
         if torch.Tag.nondeterministic_seeded in func.tags:
             return None
@@ -126,7 +133,14 @@ class OperatorMeasurement(EagerFactsMode):
             "uninitialized": sorted(set(self.uninitialized)),
             "random": draws,
             "derivatives": self.derivatives.list_wrong(),
+            "sharded": self.sharded,
         }
+
+    def note_sharded(self, error: OperatorError) -> None:
+        """Keeps what a `ShardedMeasurement` finds, at once: the program may be ended by another."""
+        if len(self.sharded) < _MOST_FOUND:
+            self.sharded.append(error)
+            self.save()
 
     def save(self) -> None:
         """Writes the facts, whole or not at all."""

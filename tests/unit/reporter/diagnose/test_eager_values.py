@@ -11,10 +11,13 @@ import pytest
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_values import (
     explain_assertion,
+    find_childs_assertion,
     is_own_assertion,
+    judge_sharded,
     may_be_eager,
     may_be_rounding,
 )
+from reporter.diagnose.no_finding import judge_without_finding
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict
@@ -27,6 +30,7 @@ NOTHING: dict[str, Any] = {
     "undefined_casts": [],
     "uninitialized": [],
     "random": [],
+    "sharded": [],
 }
 ILL = {"operator": "aten.solve", "function": 1, "error": 3.0, "largest": 1.0, "sensitivity": 2.0}
 CAST = {"from": "torch.float32", "to": "torch.int32", "elements": 2, "of": 5}
@@ -59,6 +63,42 @@ def test_a_failed_assertion_of_a_short_script_is_looked_at() -> None:
     assert not may_be_eager(failed_assertion(stopped=True))
     assert not may_be_eager(failed_assertion(calls=1))  # its compiled calls have been compared
     assert not may_be_eager(recording(exit=0))
+
+
+SPAWNED = """
+
+-- Process 1 terminated with the following error:
+Traceback (most recent call last):
+  File "train.py", line 4, in work
+    assert total == 4
+{}
+"""
+
+
+def spawned(said: str, **more: Any) -> Recording:
+    found = failed_assertion(None, **more)
+    raised = found.script.exception
+    assert raised is not None
+    raised["class"] = raised["failure"]["exception"] = "ProcessRaisedException"
+    raised["failure"]["message"] = SPAWNED.format(said)
+    return found
+
+
+def test_a_failed_assertion_of_a_process_that_a_script_starts_is_looked_at() -> None:
+    assert find_childs_assertion(spawned("AssertionError: 5")) == 1
+    assert find_childs_assertion(spawned("AssertionError")) == 1
+    assert find_childs_assertion(spawned("RuntimeError: the ranks do not agree")) is None
+    assert find_childs_assertion(spawned("AssertionError", seconds=600.0)) is None
+    assert find_childs_assertion(spawned("AssertionError", calls=1)) is None
+    assert find_childs_assertion(failed_assertion()) is None  # that of the script itself
+
+
+def test_an_operator_on_dtensors_that_is_not_that_on_the_whole_tensors_is_a_bug() -> None:
+    added = {"operator": "aten.add.Tensor", "function": 3, "error": 1.0, "largest": 2.5}
+    found = judge_without_finding(failed_assertion({"sharded": [added]}))
+    assert (found.kind, found.layer, found.is_bug) == ("wrong_result", "eager", True)
+    assert "aten.add.Tensor on DTensors" in found.summary and "off by 1," in found.summary
+    assert judge_sharded(failed_assertion({})) is None
 
 
 @pytest.mark.parametrize(
