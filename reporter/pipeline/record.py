@@ -52,6 +52,9 @@ from reporter.recording.watching import CUDA_NOTE, WatchedProgram, WatchOptions
 
 #: Of the time that is left to a run with a budget: what the script may take.
 _SHARE_OF_SCRIPT = 0.4
+#: Seconds of a run that puts the ranks' tensors together, and how much longer it may take than the
+#: script.
+_START, _TIMES_LONGER = 30.0, 4.0
 #: Child processes of a script that are watched, one after another.
 _MOST_CHILDREN = 4
 
@@ -362,7 +365,11 @@ class _FurtherRuns:
             " tensors"
         )
         watch = OperatorWatch(self.script.folder, measured=True, sharded=True)
-        self._run_otherwise(operators=watch, child=child).close()
+        watching = self._watch_otherwise(operators=watch, child=child)
+        # ranks that do not make the same calls wait for each other
+        longest = min(watching.timeout, _START + _TIMES_LONGER * recording.script.seconds)
+        watching = replace(watching, timeout=longest, longest=longest)
+        self.script.run_again(watching, **self.variables).close()
         facts = watch.read_facts()
         if facts is None:
             return recording
