@@ -138,8 +138,8 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         " reach it: wrong arguments are to be refused with an error of their own."
     ),
     (Kind.WRONG_RESULT, Layer.EAGER): (
-        "The operator's result is farther from that of float64 than its dtype explains; no compiler"
-        " is involved."
+        "The operator's result is farther from that in float64, or on the whole of its DTensors,"
+        " than its dtype explains; no compiler is involved."
     ),
     (Kind.WRONG_GRADIENT, Layer.EAGER): (
         "The operator's formula for the derivative is not what its values do between neighboring"
