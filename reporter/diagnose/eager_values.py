@@ -14,13 +14,11 @@ from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
-from reporter.diagnose.eager_faults import find_childs_failure, find_failing_child
 from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
 from reporter.recording.findings import Recording
 
-_ASSERTION = "AssertionError"
 #: Seconds that a script may take to be run again for its operators.
 _LONGEST = 60.0
 #: Comparisons bit by bit, in the line of the script that failed.
@@ -43,20 +41,9 @@ def is_own_assertion(recording: Recording) -> bool:
         raised is not None
         and recording.script.child is None
         and not recording.script.stopped
-        and raised["class"] in (_ASSERTION, GRADCHECK_ERROR)
+        and raised["class"] in ("AssertionError", GRADCHECK_ERROR)
         and recording.script.seconds <= _LONGEST
     )
-
-
-def find_childs_assertion(recording: Recording) -> int | None:
-    """Which process of torch.multiprocessing.spawn ended a short script, that compiles nothing, by
-    an assertion of the script's own; None for any other end.
-    """
-    raised = recording.script.exception
-    if raised is None or recording.counts.calls or recording.script.seconds > _LONGEST:
-        return None
-    failure = find_childs_failure(raised["failure"])
-    return find_failing_child(raised["failure"]) if failure["exception"] == _ASSERTION else None
 
 
 def judge_sharded(recording: Recording) -> Diagnosis | None:

@@ -41,6 +41,8 @@ _NO_OPERATOR = frozenset(("DispatchError", "UnsupportedOperatorError", "NotImple
 #: Torch on a limit of torch.export.
 _LIMIT = re.compile(
     r"not supported|[Uu]nsupported|only supports|data-dependent|not (?:yet )?implemented"
+    # classes that cannot be saved before the program registers them (torch/utils/_pytree.py)
+    r"|Please register|No registered serialization name|in pytree is not registered"
 )
 
 

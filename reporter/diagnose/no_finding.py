@@ -18,6 +18,7 @@ from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_faults import (
     find_childs_failure,
     find_childs_signal,
+    find_failing_child,
     judge_script,
     may_be_torch,
 )
@@ -87,6 +88,19 @@ def _is_about_machine(raised: ScriptException) -> bool:
     """
     kind = getattr(builtins, raised["class"], None)
     return isinstance(kind, type) and issubclass(kind, (OSError, ImportError))
+
+
+def find_childs_assertion(recording: Recording) -> int | None:
+    """Which process of torch.multiprocessing.spawn ended a short script, that compiles nothing, by
+    an assertion of the script's own; None for any other end.
+    """
+    raised = recording.script.exception
+    if raised is None or recording.counts.calls or recording.script.seconds > _LONGEST:
+        return None
+    failure = find_childs_failure(raised["failure"])
+    if failure["exception"] != "AssertionError":
+        return None
+    return find_failing_child(raised["failure"])
 
 
 def have_same_ending(one: ScriptException | None, other: ScriptException | None) -> bool:

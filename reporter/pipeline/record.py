@@ -22,7 +22,6 @@ from reporter.diagnose.eager_faults import (
 )
 from reporter.diagnose.eager_values import (
     explain_assertion,
-    find_childs_assertion,
     is_own_assertion,
     may_be_eager,
     may_be_rounding,
@@ -31,6 +30,7 @@ from reporter.diagnose.no_finding import (
     blame_capture,
     blame_program,
     did_script_fail,
+    find_childs_assertion,
     have_same_ending,
     may_fail_elsewhere,
     may_fail_uncompiled,
@@ -356,8 +356,8 @@ class _FurtherRuns:
         return recording
 
     def _measure_child(self, recording: Recording, child: int) -> Recording:
-        """The same of a process that the script starts: what is wrong in it, and no more, since what
-        explains its assertion may be in another one.
+        """The same of a process that the script starts: what is wrong in it, and no more, since
+        what explains its assertion may be in another one.
         """
         self.script.audience.progress.note(
             "an assertion fails in a process that the script starts, and by no compiled call: once"

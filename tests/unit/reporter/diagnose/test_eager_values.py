@@ -11,13 +11,12 @@ import pytest
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.eager_values import (
     explain_assertion,
-    find_childs_assertion,
     is_own_assertion,
     judge_sharded,
     may_be_eager,
     may_be_rounding,
 )
-from reporter.diagnose.no_finding import judge_without_finding
+from reporter.diagnose.no_finding import find_childs_assertion, judge_without_finding
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict

@@ -74,6 +74,9 @@ def test_arguments_of_torch_export_that_do_not_fit_are_the_programs_own(message:
     [
         "Could not guard on data-dependent expression u0 > 0.",
         "Exporting a ScriptModule is not supported.",
+        "Can't serialize TreeSpec of namedtuple class <class 'T'> because we didn't register a"
+        " serializated_type_name. Please register using `_register_namedtuple`.",
+        "No registered serialization name for <class 'T'> found.",
     ],
 )
 def test_a_stated_limit_is_unsupported(message: str) -> None:
