@@ -147,9 +147,9 @@ def render_what_leaves() -> str:
 
 def render_variables() -> str:
     """The environment variables that are not torch's, with the words that may leave."""
-    text = (Path(__file__).parent.parent / "collectors" / "machine" / "variables.py").read_text(
-        encoding="utf-8"
-    )
+    text = (
+        Path(__file__).parent.parent / "collectors" / "machine" / "environment_variables.py"
+    ).read_text(encoding="utf-8")
     values: dict[str, Any] = {}
     for node in ast.parse(text).body:  # the module itself imports torch
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
