@@ -58,6 +58,7 @@ def become_one_process(
         tree: the script.
         paths: what its imports bind, with the whole paths.
         frames: where the failing call is made.
+        group: the process group that the script has then.
 
     Returns:
         Where it is made then: started processes have no frames above the function that they run.

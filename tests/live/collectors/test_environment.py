@@ -102,3 +102,14 @@ def test_what_higher_order_operators_offer_is_public() -> None:
     importlib.import_module("torch.nn.attention.flex_attention")
     words = {"flex_attention", "score_mod", "nested_compile_region", "while_loop", "scan"}
     assert words <= set(vocabulary.collect_vocabulary())
+
+
+def test_process_groups_have_public_words_where_a_program_has_one() -> None:
+    words = {"init_process_group", "world_size", "find_unused_parameters", "FakeStore"}
+    assert "init_process_group" not in vocabulary.collect_vocabulary()
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", rank=0, world_size=1, store=store)
+    try:
+        assert words <= set(vocabulary.collect_vocabulary())
+    finally:
+        torch.distributed.destroy_process_group()

@@ -326,6 +326,19 @@ def test_each_run_may_make_its_globals_anew() -> None:
     assert found is not None and "global" not in found
 
 
+def test_what_is_compared_is_still_called() -> None:
+    text = """
+        import torch
+
+        compiled = torch.compile(torch.relu)
+        x = torch.ones(2)
+        torch.testing.assert_close(compiled(x), x)
+        out = compiled(x)  # fails
+    """
+    lines = definitions(text).splitlines()
+    assert lines[-2:] == ["compiled(value1)", "out = compiled(value1)"]
+
+
 def test_the_failing_one_of_two_calls_in_a_line_is_written_out() -> None:
     text = """
         import torch
