@@ -1,5 +1,5 @@
-"""Edits that leave the entry without state of its own: its tensors as arguments, attributes of
-classes as variables, and then a function in the place of a class.
+"""Edits that leave the entry without state of its own: its tensors and what its embeddings look up
+as arguments, attributes of classes as variables, and then a function in the place of a class.
 """
 
 from __future__ import annotations
@@ -7,9 +7,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 from anonymizer.graph.identifiers import find_names
-from anonymizer.source.locations import change_each
+from anonymizer.source.locations import change_each, find_expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 #: What makes a tensor of nothing but sizes and numbers.
@@ -23,6 +24,9 @@ _PLAIN_BASES = frozenset(("nn.Module", "object"))
 _Entry = tuple[SourceProgram, ast.ClassDef]
 #: The same with a constructor, and a statement of it.
 _TensorPlace = tuple[SourceProgram, ast.ClassDef, ast.FunctionDef, ast.stmt]
+#: A program, a call in its entry, which of the arguments this is given, the sizes of its result, and
+#: whether that needs a gradient.
+_EmbeddedPlace = tuple[SourceProgram, Any, int, list[ast.expr], bool]
 #: A program, a class of it, the statement that gives it an attribute, and that one's name.
 _AttributePlace = tuple[SourceProgram, ast.ClassDef, ast.stmt, str]
 
@@ -62,6 +66,85 @@ def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
         return True
 
     yield from change_each(program, locate, change)
+
+
+def pass_embedded(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Give the entry what an embedding looks up in the place of the indices, without and with a
+    gradient: no other layer takes the arguments of most language models.
+    """
+
+    def locate(each: SourceProgram) -> list[_EmbeddedPlace]:
+        owner = _find_entry(each)
+        forward = _find_method(owner, "forward") if owner is not None else None
+        if owner is None or forward is None:
+            return []
+        names = [argument.arg for argument in forward.args.args[1:]]
+        made = dict(_list_assigned(each.inputs))
+        arguments = {
+            name: made.get(ast.unparse(given), given)
+            for name, given in zip(names, each.list_arguments())
+        }
+        return [
+            (each, place, names.index(place[3].args[0].id), [*sizes, width], gradient)
+            for place in find_expressions(forward, ast.Call)
+            if len(place[3].args) == 1 and isinstance(place[3].args[0], ast.Name)
+            for width in [_find_embedding_width(owner, place[3].func)]
+            for sizes in [_read_sizes(arguments.get(place[3].args[0].id))]
+            if width is not None and sizes is not None
+            for gradient in (False, True)
+        ]
+
+    def change(location: _EmbeddedPlace) -> None:
+        whole, place, at, sizes, needs_gradient = location
+        put_at(place, place[3].args[0])
+        keywords = [ast.keyword("requires_grad", ast.Constant(True))] if needs_gradient else []
+        maker = ast.Attribute(ast.Name("torch", ast.Load()), "randn", ast.Load())
+        whole.list_arguments()[at] = ast.Call(maker, sizes, keywords)
+
+    yield from change_each(program, locate, change)
+
+
+def _list_assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The names that the statements of `inputs()` bind, each with its value."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            yield statement.targets[0].id, statement.value
+
+
+def _find_embedding_width(owner: ast.ClassDef, layer: ast.expr) -> ast.expr | None:
+    """How long the rows of an embedding are that the constructor assigns to `self.name`; None for
+    other layers, and where the constructor does not write it as a number.
+    """
+    start = _find_method(owner, "__init__")
+    for statement in start.body if start is not None else ():
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+            continue
+        is_layer = ast.unparse(statement.targets[0]) == ast.unparse(layer)
+        if is_layer and ast.unparse(statement.value.func) == "nn.Embedding":
+            named = {each.arg: each.value for each in statement.value.keywords}
+            width = (*statement.value.args[1:2], named.get("embedding_dim"))[0]
+            return width if isinstance(width, ast.Constant) else None
+    return None
+
+
+def _read_sizes(given: ast.expr | None) -> list[ast.expr] | None:
+    """The sizes of a tensor that an expression makes by itself; None where they are not written as
+    numbers.
+    """
+    if not isinstance(given, ast.Call) or not isinstance(given.func, ast.Attribute):
+        return None
+    name = ast.unparse(given.func)
+    if given.func.attr == "masked_fill":
+        return _read_sizes(given.func.value)
+    if name == "torch.randint" and isinstance(given.args[-1], ast.Tuple):
+        sizes = given.args[-1].elts
+    elif name == "torch.full" and isinstance(given.args[0], ast.Tuple):
+        sizes = given.args[0].elts
+    elif name in ("torch.ones", "torch.zeros", "torch.arange"):
+        sizes = given.args
+    else:
+        return None
+    return sizes if all(isinstance(size, ast.Constant) for size in sizes) else None
 
 
 def free_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:

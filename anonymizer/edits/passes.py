@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator
 
 from anonymizer.edits.absorption import absorb, replace_single_lists
 from anonymizer.edits.callables import drop_lambdas, free_bound_methods, skip_entry
-from anonymizer.edits.entry import free_class_attributes, free_entry, pass_tensors
+from anonymizer.edits.entry import (
+    free_class_attributes,
+    free_entry,
+    pass_embedded,
+    pass_tensors,
+)
 from anonymizer.edits.expressions import (
     drop_elements,
     insert_numbers,
@@ -36,6 +41,7 @@ from anonymizer.edits.signatures import (
 )
 from anonymizer.edits.sizes import (
     drop_layouts,
+    drop_padding,
     shorten_block_lists,
     shrink_dimensions,
     simplify_constants,
@@ -54,6 +60,7 @@ PASSES: tuple[Edit, ...] = (
     shorten_block_lists,
     replace_single_lists,
     absorb,
+    pass_embedded,
     pass_tensors,
     free_class_attributes,
     free_entry,
@@ -79,6 +86,7 @@ PASSES: tuple[Edit, ...] = (
     pass_only_items,
     drop_function_arguments,
     drop_layouts,
+    drop_padding,
     shrink_dimensions,
     simplify_constants,
     reuse_earlier_values,

@@ -93,6 +93,23 @@ def drop_layouts(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
+def drop_padding(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make all elements of an input entries (`find_padding` in `collectors.machine.tensors`)."""
+
+    def locate(each: SourceProgram) -> list[Any]:
+        return [
+            location
+            for location in find_expressions(each.inputs, ast.Call)
+            if isinstance(location[3].func, ast.Attribute)
+            and location[3].func.attr == "masked_fill"
+        ]
+
+    def change(location: Any) -> None:
+        put_at(location, location[3].func.value)
+
+    yield from change_each(program, locate, change)
+
+
 def shrink_dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
     """Every occurrence of a size in inputs and parameters shrinks at once."""
     sizes = {value for _, value in _list_integers(program) if value > 2}

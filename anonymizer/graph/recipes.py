@@ -100,7 +100,11 @@ def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> R
         return Recipe("full", low)
     if level in ONE_SIDED and _crosses_zero(stats):
         low, high = (low, -1) if level == "negative" else (1, high)
-    return Recipe("randint", low, high + 1)
+    padding = stats.get("padding")
+    if padding is None:
+        return Recipe("randint", low, high + 1)
+    share = clip_share(stats["padding_share"])
+    return Recipe("randint", low, high + 1, specials=((str(padding), share),))
 
 
 def make_recipe_chooser(level: str) -> ChooseRecipe:
@@ -187,8 +191,13 @@ def _add_specials(base: Recipe, stats: TensorStatistics, level: str) -> Recipe:
         share = stats.get(name) or 0.0
         expected = name == "zero_share" and base.kind in ("randint", "ties", "full")
         if share > (0.05 if name == "zero_share" else 0.0) and not expected:
-            shares.append((text, min(0.9, max(0.1, _tidy(share)))))
+            shares.append((text, clip_share(share)))
     return replace(base, specials=tuple(shares))
+
+
+def clip_share(share: float) -> float:
+    """A share of the elements, to one digit: neither none nor all of the few that a repro has."""
+    return min(0.9, max(0.1, _tidy(share)))
 
 
 #: Share of elements -> what they are.

@@ -11,6 +11,7 @@ from typing import Any, Collection, Dict, List, Optional, Sequence
 import torch
 import torch.fx
 
+from ..machine.tensors import find_padding
 from ..protocol.captured_values import ElementValue, TensorStatistics
 from . import bodies
 
@@ -39,11 +40,21 @@ def _compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
         if finite.numel():
             found["min"], found["max"] = float(finite.min()), float(finite.max())
         return found
-    low, high = int(data.min()), int(data.max())
-    found = {"min": low, "max": high, "constant": low == high}
+    others = _describe_padding(data)
+    entries = data[data != others["padding"]] if others else data
+    low, high = int(entries.min()), int(entries.max())
+    found = {"min": low, "max": high, "constant": not others and low == high, **others}
     if data.numel() <= 10000 and high - low == data.numel() - 1:
         found["unique"] = bool(data.unique().numel() == data.numel())
     return found
+
+
+def _describe_padding(data: torch.Tensor) -> TensorStatistics:
+    """What stands for no entry in integers, and how many elements do; empty where nothing does."""
+    padding = find_padding(data)
+    if padding is None:
+        return {}
+    return {"padding": padding, "padding_share": float((data == padding).double().mean())}
 
 
 def has_data(tensor: torch.Tensor) -> bool:
@@ -80,6 +91,11 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
         found["std"] = float(finite.std()) if finite.numel() > 1 else 0.0
         found["integral"] = bool((finite == finite.floor()).all())
         found["zero_share"] = float((finite == 0).double().mean())
+        if not data.is_floating_point():
+            found.update(_describe_padding(finite))
+        if "padding" in found:
+            entries = finite[finite != found["padding"]]
+            found["min"], found["max"] = float(entries.min()), float(entries.max())
         flat = finite.reshape(-1)[:100000]
         found["constant"] = bool((flat == flat[0]).all())
         if flat.numel() <= 10000 or not found["integral"]:

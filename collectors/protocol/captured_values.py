@@ -126,7 +126,11 @@ class TensorStatistics(TypedDict, total=False):
     nan_share: float
     positive_inf_share: float
     negative_inf_share: float
-    #: Of what is finite.
+    #: What stands for no entry among indices or labels (`machine.tensors.find_padding`), and how
+    #: many elements do, from 0 to 1.
+    padding: int
+    padding_share: float
+    #: Of what is finite; the range is that of the entries alone.
     min: float
     max: float
     mean: float

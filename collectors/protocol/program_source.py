@@ -248,7 +248,10 @@ class SpecStatistics(TypedDict, total=False):
 
     numel: int
     has_nan: bool
-    #: Of what is finite.
+    #: As in `captured_values.TensorStatistics`.
+    padding: int
+    padding_share: float
+    #: Of what is finite and no padding.
     min: float
     max: float
     integral: bool

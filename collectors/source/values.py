@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import nn
 
+from ..machine.tensors import find_padding
 from ..protocol.program_source import SpecStatistics, TensorSpec
 
 _SKIPPED = {
@@ -77,7 +78,13 @@ def _measure_pattern(value: torch.Tensor) -> SpecStatistics:
     finite = wide[torch.isfinite(wide)]
     found["has_nan"] = bool(torch.isnan(wide).any())
     if finite.numel():
-        found["min"], found["max"] = float(finite.min()), float(finite.max())
+        padding = None if value.is_floating_point() else find_padding(finite)
+        entries = finite
+        if padding is not None:
+            entries = finite[finite != padding]
+            found["padding"] = padding
+            found["padding_share"] = float((finite == padding).double().mean())
+        found["min"], found["max"] = float(entries.min()), float(entries.max())
         found["integral"] = bool((finite == finite.floor()).all())
         found["distinct"] = bool(
             finite.numel() <= 10000 and finite.unique().numel() == finite.numel()

@@ -12,6 +12,7 @@ from anonymizer.graph.layouts import (
     is_contiguous,
     order_dimensions,
 )
+from anonymizer.graph.recipes import clip_share
 from collectors.protocol.program_source import SpecStatistics, TensorSpec
 
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
@@ -158,7 +159,11 @@ def _write_values(spec: TensorSpec, exact: bool) -> str:
         if stats.get("distinct") and bottom == 0 and top + 1 == prod(shape):
             flat = f"torch.randperm({top + 1}{kind})"
             return flat if len(shape) == 1 else f"{flat}.reshape({_write_shape(shape)})"
-        return f"torch.randint({bottom}, {top + 1}, {_write_tuple(shape)}{kind})"
+        drawn = f"torch.randint({bottom}, {top + 1}, {_write_tuple(shape)}{kind})"
+        if "padding" not in stats:
+            return drawn
+        chosen = f"torch.rand({_write_shape(shape)}{options}) < {clip_share(stats['padding_share'])}"
+        return f"{drawn}.masked_fill({chosen}, {stats['padding']})"
     if dtype.startswith("float8"):
         return f"torch.randn({_write_shape(shape)}{options}).to(torch.{dtype})"
     if known and low >= 0 and high <= 1:

@@ -94,6 +94,43 @@ def test_the_closest_level_keeps_what_is_special(name: str) -> None:
     assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
 
 
+PADDED = {
+    "targets that a loss ignores": torch.tensor([3, 0, -100, 6, 2, -100]),
+    "one ignored target of a large vocabulary": torch.tensor([-100, 30_000, 17, 4]),
+    "classes of pixels, and those of none": torch.tensor([[0, 20, 255], [7, 255, 11]]).byte(),
+}
+
+
+@pytest.mark.parametrize("name", PADDED)
+@pytest.mark.parametrize("level", LEVELS)
+def test_integers_keep_what_stands_for_no_entry(name: str, level: str) -> None:
+    tensor = PADDED[name]
+    padding = -100 if tensor.dtype == torch.int64 else 255
+    shape = (40, 40)
+    meta = TensorMeta(shape, str(tensor.dtype)[6:], (40, 1))
+    values = made(meta, make_recipe_chooser(level)(meta, measure_distribution(tensor)))
+    entries = values[values != padding]
+    assert 0 < entries.numel() < values.numel()
+    assert 0 <= entries.min() and entries.max() <= tensor[tensor != padding].max()
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.tensor([-1, 0, 4, 4]),
+        torch.tensor([-5, -3, 2, 2]),
+        torch.tensor([0, 1, 9, 9]),
+        torch.tensor([0, 1, 255]),
+        torch.tensor([7, 7]),
+    ],
+    ids=["near", "several negative", "not far", "once", "constant"],
+)
+def test_other_integers_have_no_padding(tensor: torch.Tensor) -> None:
+    found = measure_distribution(tensor)
+    assert "padding" not in found
+    assert (found["min"], found["max"]) == (float(tensor.min()), float(tensor.max()))
+
+
 def test_complex_numbers_that_are_one_real_number_keep_its_size_alone() -> None:
     meta = TensorMeta((2,), "complex64", (1,))
     stats = measure_distribution(torch.full((2,), 501.0 + 0j))

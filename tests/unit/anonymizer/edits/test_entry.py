@@ -7,7 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.edits.entry import free_class_attributes, free_entry, pass_tensors
+from anonymizer.edits.entry import (
+    free_class_attributes,
+    free_entry,
+    pass_embedded,
+    pass_tensors,
+)
 from anonymizer.source.program import SourceProgram
 
 STATEFUL = """
@@ -42,6 +47,30 @@ def test_a_tensor_that_the_entry_makes_and_keeps_is_an_argument() -> None:
     text = made[0].write_definitions()
     assert "forward(self, x, attr2)" in text and "x + attr2 * self.attr3" in text
     assert "torch.randn(2)" not in text.partition("self.attr3")[0]
+
+
+EMBEDDING = """
+class Repro(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attr1 = nn.Embedding(31, 8)
+        self.attr2 = nn.Linear(8, 8)
+    def forward(self, x, y):
+        return self.attr2(self.attr1(x)) + self.attr1(y)
+"""
+
+
+def test_what_an_embedding_looks_up_is_an_argument() -> None:
+    given = "x = torch.randint(0, 31, (4, 9)).masked_fill(torch.rand(4, 9) < 0.1, 0)\nreturn (x, y)"
+    before = SourceProgram(ast.parse(EMBEDDING), "Repro()", ast.parse(given))
+    made = list(pass_embedded(before))
+    assert [ast.unparse(each.list_arguments()[0]) for each in made] == [
+        "torch.randn(4, 9, 8)",
+        "torch.randn(4, 9, 8, requires_grad=True)",
+    ]
+    assert all(ast.unparse(each.list_arguments()[1]) == "y" for each in made)
+    assert "self.attr2(x) + self.attr1(y)" in made[0].write_definitions()
+    assert not list(pass_embedded(program(EMBEDDING.replace("31, 8", "31, width"))))
 
 
 def test_an_attribute_of_a_class_is_a_variable() -> None:
