@@ -57,6 +57,7 @@ def _with_plainer(body: ReproBody, indices: Iterable[int]) -> Iterator[ReproBody
         _fill_most,
         _round,
         _replace_by_twos,
+        _replace_by_zeros,
     )
     for creation in creations:
         changed = _CreationSubstitution(dict.fromkeys(chosen, creation))
@@ -281,6 +282,15 @@ def _round(call: ast.Call, node: ast.expr) -> ast.expr | None:
     if number in (0.0, 1.0) or near == 0 and far < 10:
         return None
     return _make_full(sizes, ast.Constant(math.copysign(number, low + high)), call)
+
+
+def _replace_by_zeros(call: ast.Call, _: ast.expr) -> ast.expr | None:
+    """0 everywhere, where that is one of several whole numbers."""
+    low = _read_lower_bound(call)
+    if low is None or not low <= 0 < _read_upper_bound(call) - 1:
+        return None
+    made = ast.parse("torch.zeros", mode="eval").body
+    return ast.Call(made, _read_shape(call) or [], _read_settings(call))
 
 
 def _make_full(sizes: list[ast.expr], value: ast.expr, call: ast.Call) -> ast.expr:

@@ -36,13 +36,14 @@ def plainer(*lines: str) -> list[list[str]]:
                 "torch.full((1, 16), 2, dtype=torch.uint8)",
                 "torch.full((1, 16), 255, dtype=torch.uint8)",
                 "torch.full((1, 16), 249, dtype=torch.uint8)",
+                "torch.zeros(1, 16, dtype=torch.uint8)",
             ],
         ),
         (
             "torch.randint(0, 9, (4,))",
             "torch.ones(4, dtype=torch.int64)",
             "torch.arange(4)",
-            ["torch.full((4,), 2)", "torch.full((4,), 8)"],
+            ["torch.full((4,), 2)", "torch.full((4,), 8)", "torch.zeros(4, dtype=torch.int64)"],
         ),
         (
             "torch.rand(4, dtype=torch.float64)",
@@ -96,7 +97,14 @@ def test_a_special_value_in_some_places_is_everywhere() -> None:
     ("made", "others"),
     [
         # an index of 3 would be out of range
-        ("torch.randint(0, 3, (4,))", ["torch.ones(4, dtype=torch.int64)", "torch.full((4,), 2)"]),
+        (
+            "torch.randint(0, 3, (4,))",
+            [
+                "torch.ones(4, dtype=torch.int64)",
+                "torch.full((4,), 2)",
+                "torch.zeros(4, dtype=torch.int64)",
+            ],
+        ),
         (
             "torch.randint(-100, 63, (2,), dtype=torch.int8)",
             [
@@ -105,6 +113,7 @@ def test_a_special_value_in_some_places_is_everywhere() -> None:
                 "torch.full((2,), 2, dtype=torch.int8)",
                 "torch.full((2,), -100, dtype=torch.int8)",
                 "torch.full((2,), 62, dtype=torch.int8)",
+                "torch.zeros(2, dtype=torch.int8)",
             ],
         ),
         ("torch.randint(0, 1, (4,))", ["torch.zeros(4, dtype=torch.int64)"]),
@@ -120,7 +129,11 @@ def test_a_special_value_in_some_places_is_everywhere() -> None:
         # whole numbers of the program's own; an index of 3 would be out of range
         (
             "torch.tensor([2, 0, 0, 1])",
-            ["torch.ones(4, dtype=torch.int64)", "torch.full((4,), 2)"],
+            [
+                "torch.ones(4, dtype=torch.int64)",
+                "torch.full((4,), 2)",
+                "torch.zeros(4, dtype=torch.int64)",
+            ],
         ),
         ("torch.tensor([2.0, 0.5])", []),
         ("torch.tensor([True, False])", []),
