@@ -94,7 +94,7 @@ def drop_layouts(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def drop_padding(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Make all elements of an input entries (`find_padding` in `collectors.machine.tensors`)."""
+    """Make all elements of an input entries (`collectors.dynamo.value_structure`)."""
 
     def locate(each: SourceProgram) -> list[Any]:
         return [

@@ -20,7 +20,7 @@ SequenceKind = Literal["list", "tuple", "slice", "dict"]
 #: How a tensor's values are made; see `Recipe`.
 RecipeKind = (
     Literal["randn", "rand", "uniform", "normal", "ties", "randint", "bool"]
-    | Literal["arange", "zeros", "ones", "full", "literal"]
+    | Literal["arange", "zeros", "ones", "full", "literal", "linspace", "definite"]
 )
 
 
@@ -79,7 +79,8 @@ class Recipe:
     `ones`, `full`, `bool`.
 
     `normal` has its mean in `low` and its deviation in `high`, `ties` whole numbers times `step`,
-    `literal` the `values` of a tensor of that `shape`. `specials` are further values, as text, with
+    `literal` the `values` of a tensor of that `shape`. `linspace` goes from `low` to `high`, both
+    included, `definite` is a positive definite matrix, or a batch of the same one. `specials` are further values, as text, with
     the share of elements that get them.
     """
 

@@ -100,11 +100,19 @@ def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> R
         return Recipe("full", low)
     if level in ONE_SIDED and _crosses_zero(stats):
         low, high = (low, -1) if level == "negative" else (1, high)
+    if level == "close" and stats.get("structure"):
+        return _make_ordered(low, high, stats)
     padding = stats.get("padding")
     if padding is None:
         return Recipe("randint", low, high + 1)
     share = clip_share(stats["padding_share"])
     return Recipe("randint", low, high + 1, specials=((str(padding), share),))
+
+
+def _make_ordered(low: float, high: float, stats: TensorStatistics) -> Recipe:
+    """Numbers at equal distances, rising or falling as the recorded ones do."""
+    ends = (low, high) if stats["structure"] == "ascending" else (high, low)
+    return Recipe("linspace", *ends)
 
 
 def make_recipe_chooser(level: str) -> ChooseRecipe:
@@ -151,9 +159,13 @@ def _choose_floats(meta: TensorMeta, stats: TensorStatistics, level: str) -> Rec
 
 
 def _make_recipe_within(low: float, high: float, stats: TensorStatistics, level: str) -> Recipe:
-    """Values of the same range, and of the same sort: constant, whole, few, or any."""
+    """Values of the same range, and of the same sort: constant, ordered, whole, few, or any."""
     if stats.get("constant"):
         return Recipe("full", _tidy(low), 0)
+    if level == "close" and stats.get("structure") == "definite":
+        return Recipe("definite")
+    if level == "close" and stats.get("structure"):
+        return _make_ordered(_tidy(low, math.floor), _tidy(high, math.ceil), stats)
     if stats.get("integral") and abs(high) < 1e6:
         return Recipe("randint", math.floor(low), math.floor(high) + 1)
     if level != "range" and stats.get("distinct", 0) > 1:
@@ -189,7 +201,7 @@ def _add_specials(base: Recipe, stats: TensorStatistics, level: str) -> Recipe:
     shares = []
     for name, text in _SPECIAL.items():
         share = stats.get(name) or 0.0
-        expected = name == "zero_share" and base.kind in ("randint", "ties", "full")
+        expected = name == "zero_share" and base.kind not in ("uniform", "normal")
         if share > (0.05 if name == "zero_share" else 0.0) and not expected:
             shares.append((text, clip_share(share)))
     return replace(base, specials=tuple(shares))
@@ -302,12 +314,8 @@ def _write_base(recipe: Recipe, wanted: _TensorText) -> str:
     match recipe.kind:
         case "randn" | "rand" | "zeros" | "ones":
             return f"torch.{recipe.kind}({wanted.sizes}{typed}{where})"
-        case "uniform":
-            width = _write_number(recipe.high - recipe.low)
-            return _shift(f"torch.rand({wanted.sizes}{typed}{where}) * {width}", recipe.low)
-        case "normal":
-            scaled = "" if recipe.high == 1 else f" * {_write_number(recipe.high)}"
-            return _shift(f"torch.randn({wanted.sizes}{typed}{where}){scaled}", recipe.low)
+        case "uniform" | "normal":
+            return _write_scaled(recipe, wanted)
         case "ties":
             drawn = (
                 f"torch.randint({int(recipe.low)}, {int(recipe.high)},"
@@ -321,6 +329,10 @@ def _write_base(recipe: Recipe, wanted: _TensorText) -> str:
             return f"torch.randint({ends}, {wanted.size_tuple}{wanted.type_unless('int64')}{where})"
         case "arange":
             return _write_arange(wanted)
+        case "linspace":
+            return _write_linspace(recipe, wanted)
+        case "definite":
+            return _write_definite(wanted)
         case "full":
             return _write_full(recipe.low, wanted)
         case "literal":
@@ -339,6 +351,36 @@ def _write_arange(wanted: _TensorText) -> str:
     return f"torch.arange({total}{options}).reshape({wanted.dims})"
 
 
+def _write_linspace(recipe: Recipe, wanted: _TensorText) -> str:
+    low, high = sorted((recipe.low, recipe.high))
+    is_whole = not wanted.dtype.startswith(("float", "bfloat"))
+    if len(wanted.shape) != 1:  # it is no vector any more
+        return _write_base(Recipe("randint", low, high + 1) if is_whole else Recipe("rand"), wanted)
+    ends = (recipe.low, recipe.high)
+    first, last = map(str, map(int, ends)) if is_whole else map(_write_number, ends)
+    options = f"{wanted.type_unless('float32')}{wanted.where}"
+    return f"torch.linspace({first}, {last}, {wanted.shape[0]}{options})"
+
+
+def _write_definite(wanted: _TensorText) -> str:
+    settings = f"{wanted.type_unless('float32')}{wanted.where}"
+    if len(wanted.shape) < 2 or wanted.shape[-1] != wanted.shape[-2]:  # it is none any more
+        return f"torch.randn({wanted.sizes}{settings})"
+    return write_definite(wanted.shape, settings)
+
+
+def write_definite(shape: Sequence[int | str], settings: str) -> str:
+    """A positive definite matrix without a zero, or a batch of the same one.
+
+    Args:
+        shape: of two dimensions or more, of which the last two are equal.
+        settings: more arguments of `torch.eye`, each with the comma before it.
+    """
+    matrix = f"torch.eye({shape[-1]}{settings}) + 1"
+    batch = "".join(f"{size}, " for size in shape[:-2])
+    return f"({matrix}).repeat({batch}1, 1)" if batch else matrix
+
+
 def _write_full(value: float, wanted: _TensorText) -> str:
     if wanted.dtype == "bool":
         factory = "ones" if value else "zeros"
@@ -350,10 +392,17 @@ def _write_full(value: float, wanted: _TensorText) -> str:
     return f"torch.full({wanted.size_tuple}, {text}{typed}{wanted.where})"
 
 
-def _shift(text: str, by: float) -> str:
-    if by == 0:
+def _write_scaled(recipe: Recipe, wanted: _TensorText) -> str:
+    """Random numbers of a range, or of a mean and a deviation."""
+    is_uniform = recipe.kind == "uniform"
+    width, shift = recipe.high - recipe.low if is_uniform else recipe.high, recipe.low
+    settings = f"{wanted.sizes}{wanted.type_unless('float32')}{wanted.where}"
+    text = f"torch.{'rand' if is_uniform else 'randn'}({settings})"
+    if width != 1 or is_uniform:
+        text += f" * {_write_number(width)}"
+    if shift == 0:
         return text
-    return f"{text} + {_write_number(by)}" if by > 0 else f"{text} - {_write_number(-by)}"
+    return f"{text} {'+' if shift > 0 else '-'} {_write_number(abs(shift))}"
 
 
 def _write_values(recipe: Recipe, shape: tuple[int | str, ...]) -> str:

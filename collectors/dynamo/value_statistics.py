@@ -11,9 +11,9 @@ from typing import Any, Collection, Dict, List, Optional, Sequence
 import torch
 import torch.fx
 
-from ..machine.tensors import find_padding
 from ..protocol.captured_values import ElementValue, TensorStatistics
 from . import bodies
+from .value_structure import find_padding, find_structure
 
 _WHOLE = 1 << 24
 _FEW = 16
@@ -96,6 +96,10 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
         if "padding" in found:
             entries = finite[finite != found["padding"]]
             found["min"], found["max"] = float(entries.min()), float(entries.max())
+        elif not tensor.requires_grad and finite.numel() == wide.numel():
+            structure = find_structure(data)
+            if structure is not None:
+                found["structure"] = structure
         flat = finite.reshape(-1)[:100000]
         found["constant"] = bool((flat == flat[0]).all())
         if flat.numel() <= 10000 or not found["integral"]:

@@ -112,6 +112,10 @@ Share = Literal["zero_share", "nan_share", "positive_inf_share", "negative_inf_s
 ElementValue = Union[bool, int, float, str]
 
 
+#: Of a vector, or of a symmetric matrix (`dynamo.value_structure`).
+ValueStructure = Literal["ascending", "descending", "definite"]
+
+
 class TensorStatistics(TypedDict, total=False):
     """What the values of a tensor are like (`dynamo.value_statistics`); those of an intermediate
     have fewer.
@@ -126,7 +130,7 @@ class TensorStatistics(TypedDict, total=False):
     nan_share: float
     positive_inf_share: float
     negative_inf_share: float
-    #: What stands for no entry among indices or labels (`machine.tensors.find_padding`), and how
+    #: What stands for no entry among indices or labels (`dynamo.value_structure`), and how
     #: many elements do, from 0 to 1.
     padding: int
     padding_share: float
@@ -141,6 +145,7 @@ class TensorStatistics(TypedDict, total=False):
     unique: bool
     #: How many different ones there are, where these are few.
     distinct: int
+    structure: ValueStructure
     #: Whether the graph converts them to integers.
     cast: bool
     #: The values themselves, where the user has allowed it and they are few.

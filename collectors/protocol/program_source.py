@@ -257,7 +257,7 @@ class SpecStatistics(TypedDict, total=False):
     integral: bool
     #: Whether all are different.
     distinct: bool
-    #: constant, arange, tril, triu, eye.
+    #: constant, arange, tril, triu, eye; or a `captured_values.ValueStructure`.
     pattern: Optional[str]
     #: The values of a tiny tensor of small whole numbers.
     small: List[int]

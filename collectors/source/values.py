@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import nn
 
-from ..machine.tensors import find_padding
+from ..dynamo.value_structure import find_padding, find_structure
 from ..protocol.program_source import SpecStatistics, TensorSpec
 
 _SKIPPED = {
@@ -90,6 +90,8 @@ def _measure_pattern(value: torch.Tensor) -> SpecStatistics:
             finite.numel() <= 10000 and finite.unique().numel() == finite.numel()
         )
     found["pattern"] = _find_pattern(wide)
+    if not found["pattern"] and "padding" not in found and finite.numel() == wide.numel():
+        found["pattern"] = find_structure(value)
     if (
         wide.numel() <= 16
         and finite.numel() == wide.numel()

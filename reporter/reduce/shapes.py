@@ -331,6 +331,8 @@ def _reshape(item: Input, shape: tuple[int, ...], size: int, step: int) -> Input
     recipe = item.recipe
     if recipe.kind == "randint" and size <= recipe.high <= size + 1 and recipe.high > step:
         recipe = Recipe("randint", min(recipe.low, step - 1), max(1, step))
+    if recipe.kind == "linspace" and recipe.low == 0 and size - 1 <= recipe.high <= size:
+        recipe = Recipe("linspace", 0, recipe.high - size + step)
     meta = item.meta if shape == item.meta.shape else _restride(item.meta, shape)
     return replace(item, meta=meta, symbols=symbols, recipe=recipe)
 

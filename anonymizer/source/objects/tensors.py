@@ -12,7 +12,7 @@ from anonymizer.graph.layouts import (
     is_contiguous,
     order_dimensions,
 )
-from anonymizer.graph.recipes import clip_share
+from anonymizer.graph.recipes import clip_share, write_definite
 from collectors.protocol.program_source import SpecStatistics, TensorSpec
 
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
@@ -162,7 +162,9 @@ def _write_values(spec: TensorSpec, exact: bool) -> str:
         drawn = f"torch.randint({bottom}, {top + 1}, {_write_tuple(shape)}{kind})"
         if "padding" not in stats:
             return drawn
-        chosen = f"torch.rand({_write_shape(shape)}{options}) < {clip_share(stats['padding_share'])}"
+        chosen = (
+            f"torch.rand({_write_shape(shape)}{options}) < {clip_share(stats['padding_share'])}"
+        )
         return f"{drawn}.masked_fill({chosen}, {stats['padding']})"
     if dtype.startswith("float8"):
         return f"torch.randn({_write_shape(shape)}{options}).to(torch.{dtype})"
@@ -190,9 +192,21 @@ def _write_pattern(shape: list[int], stats: SpecStatistics, dtype: str, typed: s
         )
         flat = f"torch.arange({stats['numel']}{kind})"
         return flat if len(shape) == 1 else f"{flat}.reshape({_write_shape(shape)})"
+    if pattern in ("ascending", "descending"):
+        return _write_ordered(shape[0], stats, dtype, typed)
+    if pattern == "definite":
+        return f"({write_definite(shape, typed)})"
     if pattern in ("tril", "triu"):
         return f"torch.ones({_write_shape(shape)}{typed}).{pattern}()"
     return f"torch.eye({_write_shape(shape)}{typed})" if pattern == "eye" else None
+
+
+def _write_ordered(size: int, stats: SpecStatistics, dtype: str, typed: str) -> str:
+    """Numbers at equal distances from the least to the greatest, or back; floats to one digit."""
+    ends = [stats["min"], stats["max"]]
+    low, high = (int(end) if dtype in _INTEGERS else float(f"{end:.0e}") for end in ends)
+    first, last = (high, low) if stats["pattern"] == "descending" else (low, high)
+    return f"torch.linspace({first}, {last}, {size}{typed})"
 
 
 def _nest(values: list[int], shape: list[int], dtype: str) -> str:

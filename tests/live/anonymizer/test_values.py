@@ -13,7 +13,9 @@ from anonymizer.graph.emitter import emit
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.layouts import write_tensor
 from anonymizer.graph.recipes import ALLOWED, LEVELS, make_recipe_chooser, write_weight_recipes
+from anonymizer.source.objects.tensors import write_tensor as write_spec
 from collectors.dynamo.value_statistics import list_literal_values, measure_distribution
+from collectors.source.values import read_tensor_spec
 
 LAYOUTS = {
     "contiguous": ((2, 3), (3, 1)),
@@ -129,6 +131,56 @@ def test_other_integers_have_no_padding(tensor: torch.Tensor) -> None:
     found = measure_distribution(tensor)
     assert "padding" not in found
     assert (found["min"], found["max"]) == (float(tensor.min()), float(tensor.max()))
+
+
+STRUCTURED: dict[str, tuple[torch.Tensor, Any]] = {
+    "offsets of bags": (
+        torch.tensor([0, 40, 41, 300]),
+        lambda x: x[0] == 0 and x[-1] == 300 and bool((x.diff() >= 0).all()),
+    ),
+    "lengths of a packed batch": (
+        torch.tensor([90, 40, 40, 7]),
+        lambda x: x.min() == 7 and bool((x.diff() <= 0).all()),
+    ),
+    "boundaries of buckets": (
+        torch.tensor([-0.83, 0.1, 0.11, 2.4]),
+        lambda x: bool((x.diff() >= 0).all()),
+    ),
+    "covariances": (
+        (torch.eye(5) + torch.arange(5.0).outer(torch.arange(5.0)) / 9 + 0.3).repeat(3, 1, 1),
+        lambda x: not bool(torch.linalg.cholesky_ex(x).info.any()) and not bool((x == 0).any()),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_the_closest_level_keeps_what_operators_ask_of_values(name: str) -> None:
+    tensor, kept = STRUCTURED[name]
+    dtype = str(tensor.dtype)[6:]
+    meta = TensorMeta(tuple(tensor.shape), dtype, tuple(tensor.contiguous().stride()))
+    recipe = make_recipe_chooser("close")(meta, measure_distribution(tensor))
+    assert kept(made(meta, recipe)), recipe
+    plain = make_recipe_chooser("plain")(meta, measure_distribution(tensor))
+    assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
+    rewritten = write_spec(read_tensor_spec(tensor))
+    assert kept(eval(rewritten, {"torch": torch})), rewritten
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.tensor([1, 2]),
+        torch.tensor([5, 5, 5]),
+        torch.tensor([1, 3, 2]),
+        torch.randn(3, 3),
+        torch.tensor([[1.0, 2.0], [2.0, 1.0]]),
+        torch.tensor([[1.0, 2.0], [0.0, 9.0]]),
+        torch.tensor([0.5, 1.0, 2.0], requires_grad=True),
+    ],
+    ids=["two", "constant", "mixed", "any", "indefinite", "unsymmetric", "a weight"],
+)
+def test_other_values_have_no_structure(tensor: torch.Tensor) -> None:
+    assert "structure" not in measure_distribution(tensor)
 
 
 def test_complex_numbers_that_are_one_real_number_keep_its_size_alone() -> None:

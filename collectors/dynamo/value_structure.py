@@ -1,0 +1,68 @@
+"""What operators ask of a tensor's values beside their range, and made-up ones would not have by
+chance.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+
+from ..protocol.captured_values import ValueStructure
+
+#: A number this far above all others is seldom met by random ones from the whole range.
+_FAR = 16
+#: A matrix with more rows takes too long to look at.
+_MOST_ROWS = 512
+#: By how much of the largest element a computed symmetric matrix may be unsymmetric.
+_ROUNDING = 1e-5
+
+
+def find_padding(values: torch.Tensor) -> Optional[int]:
+    """The number that says "nothing here" in indices and labels, which no operator takes for one of
+    them: the only negative one, below -1 (`ignore_index=-100` of torch's losses), or one that
+    recurs, further above all others than these are apart (255 in masks of a segmentation).
+
+    Args:
+        values: a tensor of whole numbers, of any shape, with at least one element.
+
+    Returns:
+        The number; None where there is none.
+    """
+    low, high = values.min(), values.max()
+    above, below = values[values > low], values[values < high]
+    if not above.numel():
+        return None
+    if low < -1 and above.min() >= 0:
+        return int(low)
+    width = max(int(below.max() - below.min()), _FAR)
+    recurs = int((values == high).sum()) > 1
+    return int(high) if recurs and high - below.max() > width else None
+
+
+def find_structure(values: torch.Tensor) -> Optional[ValueStructure]:
+    """An order, as offsets, boundaries and lengths of sequences have it, or positive definiteness,
+    which `torch.linalg.cholesky` asks for.
+
+    Args:
+        values: a tensor of finite real numbers, of any shape and dtype.
+
+    Returns:
+        "ascending" or "descending" for a vector of three numbers or more, not all equal; "definite"
+        for a symmetric positive definite matrix of two rows or more, or a batch of them; else None.
+    """
+    if values.dim() == 1:
+        if values.numel() < 3 or bool((values == values[0]).all()):
+            return None
+        steps = values.double().diff()
+        if bool((steps >= 0).all()):
+            return "ascending"
+        return "descending" if bool((steps <= 0).all()) else None
+    is_square = values.dim() > 1 and 1 < values.shape[-1] == values.shape[-2] <= _MOST_ROWS
+    if not is_square or not values.is_floating_point() or not values.numel():
+        return None
+    wide = values.cpu().double()
+    if bool(((wide - wide.mT).abs() > _ROUNDING * wide.abs().max()).any()):
+        return None
+    failed: torch.Tensor = torch.linalg.cholesky_ex(wide).info
+    return None if bool(failed.any()) else "definite"
