@@ -13,8 +13,8 @@ from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict
 import torch
 
 from ..machine.tensors import read_version_counter
-from . import context
 from .python_state.walk import PythonState
+from .reachable import is_plain
 
 _VALUES = (type(None), bool, int, float, complex, str, tuple, list)
 #: What may hold the sizes or strides of a tensor.
@@ -121,7 +121,7 @@ def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
             for key in value.__dataclass_fields__
             for leaf in flatten(getattr(value, key), path + "." + key)
         ]
-    if path.count(".") < _DEEP and context.is_plain(value):
+    if path.count(".") < _DEEP and is_plain(value):
         return [leaf for key in vars(value) for leaf in flatten(vars(value)[key], path + "." + key)]
     return [(path, _as_tensor(value))]
 
@@ -186,7 +186,7 @@ def add_gradients(state: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
     """The tensors and the gradients that they hold: a training step may be compiled as a whole.
 
     Args:
-        state: label -> tensor, as `context.find_reachable` labels them.
+        state: label -> tensor, as `reachable.find_reachable` labels them.
 
     Returns:
         `state` with the gradient of each leaf that has one as `<label>.grad`; no copies.

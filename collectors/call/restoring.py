@@ -15,8 +15,9 @@ from typing import Any, Callable, Dict, Iterator, List, Set
 
 import torch
 
-from . import context, outputs
+from . import outputs
 from .python_state.undo import build_undo_steps
+from .reachable import find_reachable, is_plain, list_roots
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, dict, set, collections.deque)
@@ -29,7 +30,7 @@ def keep_state(call: Any) -> Iterator[None]:
     """
     undo = [_keep_tensors(call), keep_random()]
     seen: Set[int] = set()
-    for _, value in context.list_roots(call.function):
+    for _, value in list_roots(call.function):
         with contextlib.suppress(Exception):  # an object may refuse to be looked at
             undo += _keep_objects(value, 4, seen)
     undo += _keep_globals(call.function)
@@ -60,7 +61,7 @@ def keep_random() -> Callable[[], None]:
 
 
 def _keep_tensors(call: Any) -> Callable[[], None]:
-    state = context.find_reachable(call.function, call.args, call.kwargs)
+    state = find_reachable(call.function, call.args, call.kwargs)
     before = outputs.stamp_tensors(state)
     kept = {}
     for label, tensor in outputs.add_gradients(state).items():
@@ -100,7 +101,7 @@ def _keep_objects(value: Any, depth: int, seen: Set[int]) -> List[Callable[[], N
     elif isinstance(value, tuple):
         for item in value:
             steps += _keep_objects(item, depth - 1, seen)
-    elif context.is_plain(value):
+    elif is_plain(value):
         steps += _keep_attributes(value, depth, seen)
     return steps
 

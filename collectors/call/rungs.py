@@ -35,6 +35,7 @@ from . import (
     undefined_writes,
 )
 from .python_state import walk
+from .reachable import find_reachable
 from .variations import kept_draws, precision, summation
 
 
@@ -223,7 +224,7 @@ def _vary_inputs(call: RecordedCall, rung: Rung) -> Dict[str, torch.Tensor]:
     """Everything that the call can reach, in float64 or with its last bits changed where the rung
     says so.
     """
-    reachable = context.find_reachable(call.function, call.args, call.kwargs)
+    reachable = find_reachable(call.function, call.args, call.kwargs)
     if rung.get("fp64"):
         precision.convert_to_double(reachable)
     if rung.get("perturb"):
@@ -288,11 +289,11 @@ def find_watched_tensors(
         function: what is called, not compiled.
 
     Returns:
-        Label -> the tensor itself, as `context.find_reachable` has them.
+        Label -> the tensor itself, as `reachable.find_reachable` has them.
     """
     if exporting.is_exported(options):
-        return context.find_reachable(None, args, kwargs)
-    return context.find_reachable(function, args, kwargs)
+        return find_reachable(None, args, kwargs)
+    return find_reachable(function, args, kwargs)
 
 
 def find_parameters(options: CompileOptions, function: Any) -> Dict[str, torch.Tensor]:
@@ -391,7 +392,7 @@ def _bring_to_state(call: RecordedCall, rung: Rung, function: Any) -> None:
         return
     restore = restoring.keep_random()
     if rung.get("fp64"):
-        precision.convert_to_double(context.find_reachable(None, tuple(call.before.from_start), {}))
+        precision.convert_to_double(find_reachable(None, tuple(call.before.from_start), {}))
     with _build_surroundings(rung, call):
         for args, kwargs in call.before.from_start:
             function(*args, **kwargs)

@@ -16,6 +16,7 @@ import torch
 from ..call import context, rungs
 from ..call.operators.derivatives import Derivative
 from ..call.operators.graph import build_operator_graph
+from ..call.reachable import find_reachable, name_reachable
 from ..machine.compile_options import compile_unwatched, select_for_graphs
 from ..machine.public_names import NotInGraphError, collect_public_names
 from ..protocol.captured_graph import GraphJson
@@ -65,7 +66,7 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
 
     Args:
         request: its `allow` names the tensors whose values the graphs may hold, as
-            `context.name_reachable` names them.
+            `reachable.name_reachable` names them.
 
     Returns:
         The graphs that higher-order operators are given come before the others. `error` is the
@@ -74,9 +75,9 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     if call.conditions.options.get("compiler") == "eager":
         return _capture_operator(call, request)
     rungs.quiet_compile_workers()
-    reachable = context.find_reachable(call.function, call.args, call.kwargs)
+    reachable = find_reachable(call.function, call.args, call.kwargs)
     owned = {id(tensor): label for label, tensor in reachable.items()}
-    given = context.name_reachable(call.function, call.args, call.kwargs)
+    given = name_reachable(call.function, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     backend = _PassThrough(owned)
     with context.apply_state(call.conditions.state):
@@ -95,7 +96,7 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
 
 def _capture_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
     """The graph of one call of a torch function, which is not run."""
-    given = context.name_reachable(None, call.args, call.kwargs)
+    given = name_reachable(None, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     owned = {id(tensor): label for label, tensor in given.items()}
     function, kept = call.function, None

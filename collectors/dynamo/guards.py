@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from ..call import context, failure, history, outputs, rungs
+from ..call.reachable import find_reachable
 from ..machine.processes import write_whole
 from ..protocol.compilation import ArgumentChange, GuardsAnswer, GuardsRequest
 from ..protocol.words import CallOutcome
@@ -78,7 +79,7 @@ def _run(
             if change["dimension"] is not None and isinstance(value, torch.Tensor):
                 torch._dynamo.mark_static(value, change["dimension"])
     with context.apply_state(call.conditions.state):
-        reachable = context.find_reachable(call.function, call.args, call.kwargs)
+        reachable = find_reachable(call.function, call.args, call.kwargs)
         function = rungs.compile_with(call, {})
         rng = torch.get_rng_state()
         for observer.call, (args, kwargs) in enumerate(calls[:-1]):

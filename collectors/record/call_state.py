@@ -9,7 +9,8 @@ from typing import Any, Dict, List, Tuple
 
 import torch
 
-from ..call import context, outputs
+from ..call import outputs
+from ..call.reachable import find_reachable
 from ..machine.processes import write_whole
 
 #: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to
@@ -25,7 +26,7 @@ def keep(call: Any, path: str) -> None:
     """Writes to `path` what a recorded call can reach: shapes and dtypes, values if they are few
     enough, random states.
     """
-    reachable = outputs.add_gradients(context.find_reachable(call.function, call.args, call.kwargs))
+    reachable = outputs.add_gradients(find_reachable(call.function, call.args, call.kwargs))
     sizes = {
         t.untyped_storage().data_ptr(): _count_bytes(t) for t in reachable.values() if _is_plain(t)
     }
@@ -49,7 +50,7 @@ def restore(call: Any, path: str) -> bool:
         CallChangedError: this is another call.
     """
     kept = outputs.load(path, "cpu")
-    reachable = outputs.add_gradients(context.find_reachable(call.function, call.args, call.kwargs))
+    reachable = outputs.add_gradients(find_reachable(call.function, call.args, call.kwargs))
     kinds = _describe_kinds(reachable)
     if kinds != kept["kinds"]:
         odd = sorted(

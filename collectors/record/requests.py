@@ -10,7 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Callable, Dict, Optional
 
-from ..call import bisection, comparison, context, outputs, rungs
+from ..call import bisection, comparison, outputs, rungs
+from ..call.reachable import find_reachable, name_reachable
 from ..machine import environment, internal_names, vocabulary
 from ..protocol.call_requests import CallRequest
 from ..protocol.calls import (
@@ -70,7 +71,7 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
     known = comparison.ComparisonFacts(
         load(request.get("exact")),
         request.get("origin"),
-        context.find_reachable(call.function, call.args, call.kwargs),
+        find_reachable(call.function, call.args, call.kwargs),
         load(request.get("ties")) or {},
         bool(request.get("random")),
         [load(path) for path in request.get("again") or ()],
@@ -81,7 +82,7 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
 
 def _list_tensors(call: rungs.RecordedCall, request: TensorsRequest) -> TensorsAnswer:
     """The named tensors of the call with the number of their elements."""
-    given = context.name_reachable(call.function, call.args, call.kwargs)
+    given = name_reachable(call.function, call.args, call.kwargs)
     return {"outcome": CallOutcome.OK, "tensors": {name: t.numel() for name, t in given.items()}}
 
 

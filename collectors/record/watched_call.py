@@ -14,6 +14,7 @@ import torch
 from ..call import context, exporting, history, outputs, process_groups, rungs
 from ..call.forks import fork_from_fresh_thread
 from ..call.python_state.walk import PythonState
+from ..call.reachable import list_training_flags
 from ..machine import environment
 from ..protocol.events import OwnFrame
 from ..protocol.starting import RecorderSpec
@@ -75,7 +76,7 @@ class WatchedCall:
         # a package and a model of ONNX return no gradients
         if call.watched.options.get("compiler") in ("aoti", "onnx"):
             self.state["grad"] = False
-        modes = context.list_training_flags(call.watched.function)
+        modes = list_training_flags(call.watched.function)
         self.shapes = repr((build_signature((call.args, call.kwargs)), self.state, modes))
         self.checked = False
         self._before: Dict[str, torch.Tensor] = {}

@@ -15,9 +15,10 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
 
-from ..call import context, outputs, rungs
+from ..call import outputs, rungs
 from ..call.closeness import compare_lists
 from ..call.forks import WaitingFork
+from ..call.reachable import find_reachable
 from ..protocol.graphs import EquivalenceAnswer, SourceEquivalenceRequest
 from ..protocol.words import CallOutcome
 from ..trace.equivalence_run import EquivalenceRun, SavedRun
@@ -132,7 +133,7 @@ def _fill(ours: torch.Tensor, theirs: torch.Tensor) -> None:
 
 def _check_complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
     known = {id(tensor) for tensor in filled}
-    reached = context.find_reachable(function, given, {})
+    reached = find_reachable(function, given, {})
     left = [label for label, tensor in reached.items() if id(tensor) not in known]
     if left:
         raise ValueError("{} of its tensors stand for none of the call's".format(len(left)))

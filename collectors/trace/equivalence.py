@@ -19,6 +19,7 @@ import torch
 from ..call import context, outputs, rungs
 from ..call.closeness import compare_lists
 from ..call.forks import WaitingFork
+from ..call.reachable import find_reachable
 from ..call.variations import precision
 from ..protocol.graphs import EquivalenceAnswer, EquivalenceRequest, TraceWay
 from ..protocol.words import BatchCloseness
@@ -131,7 +132,7 @@ def _run_exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The recorded call in float64; this process has to be a fork, since it changes what the call
     was given.
     """
-    precision.convert_to_double(context.find_reachable(call.function, call.args, call.kwargs))
+    precision.convert_to_double(find_reachable(call.function, call.args, call.kwargs))
     with precision.promote():
         return EquivalenceRun.from_call(call, rng, {**call.conditions.state, "autocast": {}})
 

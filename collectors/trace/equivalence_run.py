@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, TypedDic
 import torch
 
 from ..call import context, outputs, rungs
+from ..call.reachable import find_reachable
 from ..protocol.events import ContextState
 from .torch_functions import has_dispatch, pause_watching
 
@@ -65,7 +66,7 @@ class EquivalenceRun:
         Returns:
             A run whose keys are the ids of the tensors that the call can reach.
         """
-        reachable = context.find_reachable(call.function, call.args, call.kwargs)
+        reachable = find_reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
         run.perform(
             state or call.conditions.state,

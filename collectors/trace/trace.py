@@ -18,6 +18,7 @@ import torch
 import torch.utils.checkpoint
 
 from ..call import context, history, outputs, rungs
+from ..call.reachable import list_roots, name_reachable
 from ..machine.public_names import NotInGraphError, collect_public_names, find_public_name
 from ..protocol.captured_trace import OpaqueArgument, ReturnedNames, TracedCall, TraceJson
 from ..protocol.captured_values import Encoded, EncodedReference, OperationKind
@@ -49,7 +50,7 @@ def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
     if request["way"]["empty_caches"]:
         empty_caches()
     tracer = Tracer(call, look_inside=request["way"]["look_inside"])
-    given = context.name_reachable(call.function, call.args, call.kwargs)
+    given = name_reachable(call.function, call.args, call.kwargs)
     allowed = (name for name in request.get("allow") or () if name in given)
     tracer.registry.allowed = {id(given[name]) for name in allowed}
     with context.apply_state(call.conditions.state):
@@ -84,7 +85,7 @@ class Tracer:
         ):
             if isinstance(value, torch.Tensor) and id(value) not in self.registry.known:
                 self.registry.give("x{}".format(index), "input", value)
-        for _, value in context.list_roots(self.call.function):
+        for _, value in list_roots(self.call.function):
             if isinstance(value, torch.nn.Module):
                 self.registry.number_module(value)
         original = torch.nn.Module.__call__
