@@ -33,11 +33,12 @@ ASSERT_CLOSE = {
     torch.complex64: (1.3e-6, 1e-5),
     torch.complex128: (1e-7, 1e-7),
 }
-
-
 #: Eager may be so far from float64, relative to the root mean square, and both still have drawn the
 #: same numbers.
 _RANDOM_NEAR = 0.05
+#: Of so many different elements beside an edge rounding would have moved some across it.
+_MANY = 8
+_MANY_LOOKED_AT = 10000
 
 
 class IndexedValues(TypedDict):
@@ -59,10 +60,14 @@ def _is_inexact(tensor: torch.Tensor) -> bool:
     return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
-def _compute_rmse(a: torch.Tensor, b: torch.Tensor) -> float:
-    if a.numel() == 0:
+def _compute_rms(values: torch.Tensor) -> float:
+    if values.numel() == 0:
         return 0.0
-    return float((widen_values(a) - widen_values(b)).abs().square().mean().sqrt().item())
+    return float(widen_values(values).abs().square().mean().sqrt().item())
+
+
+def _compute_rmse(a: torch.Tensor, b: torch.Tensor) -> float:
+    return _compute_rms(widen_values(a) - widen_values(b))
 
 
 def find_equal_elements(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -198,15 +203,9 @@ def _is_exact(reference: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor
     return len(set(reference[:_MANY_LOOKED_AT].tolist())) >= _MANY
 
 
-#: Of so many different elements beside an edge rounding would have moved some across it.
-_MANY = 8
-_MANY_LOOKED_AT = 10000
-
-
 def _is_near(reference: torch.Tensor, exact: torch.Tensor) -> bool:
     """Whether float64 computed the same thing: off by rounding, not by other random numbers."""
-    scale = float(widen_values(exact).abs().square().mean().sqrt().item()) if exact.numel() else 0.0
-    return _compute_rmse(reference, exact) <= _RANDOM_NEAR * scale
+    return _compute_rmse(reference, exact) <= _RANDOM_NEAR * _compute_rms(exact)
 
 
 def _select_finite(
@@ -264,21 +263,18 @@ def _judge_floats(
     computed_in: Optional[torch.dtype],
     found: TensorJudgment,
 ) -> TensorJudgment:
-    nan = [int(torch.isnan(t).sum().item()) for t in (reference, actual)]
-    inf = [int(torch.isinf(t).sum().item()) for t in (reference, actual)]
-    if any(nan):
-        found["nan"] = nan
-    if any(inf):
-        found["inf"] = inf
+    """Of complex numbers, too: what rounding does not explain is counted and set aside, then the
+    rule is asked about the other elements.
+    """
+    _count_nan_and_inf(reference, actual, found)
     rtol, atol = ASSERT_CLOSE.get(reference.dtype, (1e-3, 1e-3))
     found["tight"] = _is_within(actual, reference, rtol, atol)
-    off = eager_off = None
-    off_there = 0.0
+    off_where_overflowed = None
     if exact is not None:
         over = _find_overflowed(reference, actual, exact, computed_in)
         if bool(over.any()):
             found["overflowed"] = int(over.sum().item())
-            off_there = _compute_rmse(actual[over], exact[over])
+            off_where_overflowed = _compute_rmse(actual[over], exact[over])
             reference, actual, exact = reference[~over], actual[~over], exact[~over]
     moved = torch.isnan(reference) != torch.isnan(actual)
     found["nan_moved"] = int(moved.sum().item())
@@ -286,19 +282,46 @@ def _judge_floats(
         found["max_abs_beside_nan"] = _compute_max_abs(reference[~moved], actual[~moved])
     if exact is not None:
         reference, actual, exact = _select_finite(reference, actual, exact)
+    is_same = _apply_rule(reference, actual, exact, computed_in, found)
+    found["same"] = is_same and not found["nan_moved"]
+    if off_where_overflowed is not None:
+        found["eager_error_vs_fp64"] = math.inf
+        found["error_vs_fp64"] = max(found.get("error_vs_fp64", 0.0), off_where_overflowed)
+    return found
+
+
+def _count_nan_and_inf(
+    reference: torch.Tensor, actual: torch.Tensor, found: TensorJudgment
+) -> None:
+    """Adds the counts of both sides where either has any."""
+    nan = [int(torch.isnan(t).sum().item()) for t in (reference, actual)]
+    inf = [int(torch.isinf(t).sum().item()) for t in (reference, actual)]
+    if any(nan):
+        found["nan"] = nan
+    if any(inf):
+        found["inf"] = inf
+
+
+def _apply_rule(
+    reference: torch.Tensor,
+    actual: torch.Tensor,
+    exact: Optional[torch.Tensor],
+    computed_in: Optional[torch.dtype],
+    found: TensorJudgment,
+) -> bool:
+    """What the target's rule says, or ours where it has none or knows of no coarser dtype; adds how
+    far both sides are from float64.
+    """
+    off = eager_off = None
     if exact is not None:
         off, eager_off = _compute_rmse(actual, exact), _compute_rmse(reference, exact)
         found["error_vs_fp64"], found["eager_error_vs_fp64"] = off, eager_off
         if exact.numel():
-            found["scale"] = float(widen_values(exact).abs().square().mean().sqrt().item())
+            found["scale"] = _compute_rms(exact)
     same = _ask_target(reference, actual, exact)
     if same is None or not same and computed_in in _COARSE:
         same = _apply_own_rule(reference, actual, off, eager_off, computed_in)
-    found["same"] = bool(same) and not found["nan_moved"]
-    if found.get("overflowed"):
-        found["eager_error_vs_fp64"] = math.inf
-        found["error_vs_fp64"] = max(off or 0.0, off_there)
-    return found
+    return same
 
 
 def _is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -> bool:
