@@ -7,12 +7,13 @@ who is how far off.
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence
 
 import torch
 
 from ..protocol.comparison import ListComparison
 from ..protocol.words import Closeness
+from .tolerance import ASSERT_CLOSE, widen_values
 
 #: How much farther from float64 the rewritten model may be than the private one: `multiplier` of
 #: `torch._dynamo.utils.same` (`torch/_dynamo/utils.py` of 2.13.0) for large float32 tensors.
@@ -56,11 +57,11 @@ def compare_lists(
             continue
         if _are_identical(one, other):
             continue
-        error = (one.double() - other.double()).abs()
+        wide = widen_values(one), widen_values(other)
+        error = (wide[0] - wide[1]).abs()
         found["max_abs_error"] = max(found["max_abs_error"], float(error.nan_to_num().max()))
-        if torch.allclose(
-            one.double(), other.double(), *_choose_tolerance(one.dtype), equal_nan=True
-        ):
+        tolerance = ASSERT_CLOSE.get(one.dtype, ASSERT_CLOSE[torch.float32])
+        if torch.allclose(*wide, *tolerance, equal_nan=True):
             seen.add("close")
         else:
             seen.add("refereed" if _as_near(one, other, referee) else "differ")
@@ -93,12 +94,3 @@ def _are_identical(one: torch.Tensor, other: torch.Tensor) -> bool:
         both = torch.isnan(one) & torch.isnan(other)
         return bool(((one == other) | both).all())
     return bool(torch.equal(one, other))
-
-
-def _choose_tolerance(dtype: torch.dtype) -> Tuple[float, float]:
-    """(rtol, atol) of torch.testing.assert_close (`torch/testing/_comparison.py` of 2.13.0)."""
-    return {
-        torch.float16: (1e-3, 1e-5),
-        torch.bfloat16: (1.6e-2, 1e-5),
-        torch.float64: (1e-7, 1e-7),
-    }.get(dtype, (1.3e-6, 1e-5))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.call import comparison, outputs, tolerance
+from collectors.call import closeness, comparison, outputs, tolerance
 
 
 def judged(a: Any, b: Any, exact: Any = None, **more: Any) -> dict[str, Any]:
@@ -206,3 +206,20 @@ def test_a_missing_gradient_and_a_zero_gradient_mean_the_same() -> None:
 
     assert comparison.compare(grads(None), grads(torch.zeros(2)))["same"]
     assert not comparison.compare(grads(None), grads(torch.ones(2)))["same"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "how"),
+    [
+        ([1 + 1j], [1 + 1j], "bitwise"),
+        ([1 + 1j], [1 + 1.0000005j], "close"),
+        ([1 + 1j], [1 + 5j], "differ"),
+        ([1 + 1j], [2 + 1j], "differ"),
+    ],
+)
+def test_a_list_of_complex_tensors_is_compared_in_both_parts(
+    expected: Any, actual: Any, how: str
+) -> None:
+    found = closeness.compare_lists([torch.tensor(expected)], [torch.tensor(actual)])
+    assert found["how"] == how
+    assert found["max_abs_error"] == pytest.approx(abs(actual[0] - expected[0]), abs=1e-7)
