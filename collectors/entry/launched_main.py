@@ -27,10 +27,10 @@ def main() -> None:
     """Runs the target to its end, with its exit code."""
     bootstrap = _load_bootstrap()
     bootstrap.load_package()
-    children = importlib.import_module(bootstrap.PACKAGE + ".record.children")
     starting = importlib.import_module(bootstrap.PACKAGE + ".record.starting")
+    processes = importlib.import_module(bootstrap.PACKAGE + ".machine.processes")
     path, number, *words = sys.argv[1:]
-    children.end_with_parent()
+    processes.die_with_parent(os.getppid())  # torchrun gives it a session of its own
     ending = bootstrap.begin_child(path, int(number))
     is_module = words[0] == "-m"
     sys.argv = words[1:] if is_module else words

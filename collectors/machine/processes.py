@@ -1,12 +1,30 @@
-"""How a process ended, and files that outlive it whole or not at all."""
+"""How a process ended and what ends it, and files that outlive it whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
 from typing import Callable, Iterator
+
+#: PR_SET_PDEATHSIG of prctl(2).
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Asks the system to kill this process when the thread that started it ends (Linux only).
+
+    Args:
+        parent: the process that started this one; where it has ended already, so does this one.
+    """
+    try:
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    except (OSError, AttributeError):
+        return
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def name_signal(number: int) -> str:

@@ -7,12 +7,9 @@ A child reads the same spec as the program and gets a number, in the order of th
 from __future__ import annotations
 
 import atexit
-import contextlib
-import ctypes
 import fcntl
 import itertools
 import os
-import signal
 import stat
 import sys
 import threading
@@ -34,8 +31,6 @@ from .watcher import CallWatcher
 
 #: The module of torch by which torchrun starts each process.
 _TORCHRUN = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler"
-#: PR_SET_PDEATHSIG of prctl(2).
-_SET_PARENT_DEATH_SIGNAL = 1
 _ENTRY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "entry")
 
 
@@ -238,14 +233,6 @@ def _note_end(folder: str, number: int, code: Optional[int]) -> None:
     if code is not None and code < 0:
         with open(os.path.join(folder, CHILD_ENDED + str(number)), "w") as file:
             file.write(str(-code))
-
-
-def end_with_parent() -> None:
-    """Lets this process be killed when the one that has started it dies, as it is in a session of
-    its own.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def begin_child(spec: RecorderSpec, number: int) -> ProgramEnding:

@@ -18,8 +18,8 @@ import threading
 import traceback
 from typing import Any, Callable
 
+from ..machine.processes import die_with_parent
 from ..protocol.starting import STOP_SIGNAL, ProgramEnding, RerunGreeting, RerunSpec
-from ..worker import candidate
 from .channel import Channel
 from .hooks import call_when_imported
 from .watched_callable import CompiledCall
@@ -34,7 +34,7 @@ class Rerun(CallWatcher):
     """
 
     def __init__(self, spec: RerunSpec) -> None:
-        candidate.die_with_parent(os.getppid())
+        die_with_parent(os.getppid())
         super().__init__()
         self.channel = Channel.adopt(int(spec["descriptor"]))
         self.spec = spec

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import ctypes
 import faulthandler
 import importlib
 import importlib.machinery
@@ -20,7 +19,6 @@ import json
 import linecache
 import os
 import resource
-import signal
 import sys
 import traceback
 import types
@@ -46,7 +44,6 @@ from . import early_end
 
 CANNOT_JUDGE = 125
 _COLLECTORS = str(__package__).rpartition(".")[0]
-_PR_SET_PDEATHSIG = 1
 #: What a text raises in its own lines when a reduction has cut it wrongly.
 _BROKEN = (SyntaxError, NameError, ImportError)
 #: Settings that may change the compiler's flags, and the one that precompiles torch's headers: with
@@ -57,16 +54,6 @@ _HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
 _OF_THE_PROCESS = ("config", "control", "end", "fill")
 #: Overrides that `bisection` understands.
 _VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed", "unbound")
-
-
-def die_with_parent(parent: int) -> None:
-    """Ask the system to kill this process when the thread that started it ends (Linux only)."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    except (OSError, AttributeError):
-        return
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def enter_cache(folder: str, with_headers: bool = True) -> None:

@@ -24,6 +24,7 @@ import threading
 import warnings
 
 from ..dynamo.compiler_modules import import_compiler
+from ..machine.processes import die_with_parent
 from ..protocol.candidates import ForkRequest, ForkStarted, ForkStatus
 from . import candidate
 from .job import kill_group
@@ -90,7 +91,7 @@ def _run(request: ForkRequest, parent: int) -> None:
     """The fork: never returns."""
     code = 70
     try:
-        candidate.die_with_parent(parent)
+        die_with_parent(parent)
         candidate.enter_cache(os.path.join(request["folder"], "cache"))
         candidate.isolate(request["folder"], None)
         tempfile.tempdir = None  # asked of TMPDIR again

@@ -36,6 +36,7 @@ import warnings
 from typing import Any, get_args
 
 from .. import FOLDER
+from ..machine.processes import die_with_parent
 from ..protocol.candidates import CancelRequest, CandidateRequest, WorkerMessage, WorkerRequest
 from ..protocol.repro_words import CandidateOutcome
 from ..protocol.words import Isolation
@@ -181,7 +182,7 @@ class Worker:
                     self.wake_write,
                 ):
                     os.close(number)
-                candidate.die_with_parent(parent)
+                die_with_parent(parent)
                 candidate.enter_cache(job.slot.cache)
                 if self.options.warm == IMPORT:
                     begin_device()  # what it maps is no memory of the candidate
@@ -254,7 +255,7 @@ def _run_once(options: argparse.Namespace) -> int:
     """Run the one request on stdin in this process, which ends as an ordinary interpreter does, or
     with its host.
     """
-    candidate.die_with_parent(os.getppid())
+    die_with_parent(os.getppid())
     if options.warm:
         import torch._inductor.compile_fx  # noqa: F401 - the slow half of a first compilation
 
