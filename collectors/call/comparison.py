@@ -16,8 +16,6 @@ from . import effect_comparison, outputs, tolerance
 from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
 from .tolerance import IndexedValues
 
-RULE = tolerance.RULE
-
 
 def _strides_differ(a: TensorMetadata, b: TensorMetadata) -> bool:
     if a["stride"] is None or b["stride"] is None or 0 in a["shape"]:
@@ -91,7 +89,7 @@ class _Comparison:
         )
         metadata, values = self.metadata, self.values
         return {
-            "rule": RULE,
+            "rule": tolerance.RULE,
             "equal": not metadata and not values,
             "same": not metadata and all(item["same"] for item in values),
             "tight": not metadata and all(item["tight"] for item in values),

@@ -1,7 +1,7 @@
 """The thread-local and global state of torch that a compiled call runs under.
 
 A fork server runs in a new thread, where torch's thread-local switches are back at their defaults;
-`capture` reads them before the fork and `apply_state` restores them, so a rung sees exactly what
+`read_state` reads them before the fork and `apply_state` restores them, so a rung sees exactly what
 the user's call saw.
 """
 
@@ -32,7 +32,7 @@ def read_autocast_settings(device: str) -> Tuple[bool, str]:
         return False, "torch.float32"
 
 
-def capture() -> ContextState:
+def read_state() -> ContextState:
     """The switches of the calling thread, JSON-able."""
     return {
         "grad": torch.is_grad_enabled(),

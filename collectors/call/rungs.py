@@ -43,7 +43,7 @@ from .variations import kept_draws, precision, summation
 class CallConditions:
     """What a call was made under.
 
-    `options` are the arguments of torch.compile, `state` is what `context.capture` returned,
+    `options` are the arguments of torch.compile, `state` is what `context.read_state` returned,
     `settings` are the compiler settings that were changed, by full name, and `random` is the state
     of Python's own generator, which seeds anew in every fork.
     """

@@ -68,7 +68,7 @@ class PositionReachedError(BaseException):
 
     def __init__(self, inputs: Tuple[Any, ...]) -> None:
         self.inputs = inputs
-        self.state = context.capture()
+        self.state = context.read_state()
 
 
 Runnable = Callable[..., Any]

@@ -202,7 +202,7 @@ def _list_differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any,
 
 
 def _label_names(graph: ObservedGraph, call: rungs.RecordedCall) -> Labels:
-    return label_frame(graph.compile.code, call) if graph.compile is not None else Labels(call)
+    return label_frame(graph.compilation.code, call) if graph.compilation is not None else Labels(call)
 
 
 def _label_symbols(
@@ -238,7 +238,7 @@ def _list_size_guards(reused: List[ObservedGraph], call: rungs.RecordedCall) -> 
     found = []
     for graph in reused:
         names = _label_names(graph, call)
-        for part in graph.compile.guards if graph.compile is not None else ():
+        for part in graph.compilation.guards if graph.compilation is not None else ():
             part = re.sub(
                 r"^check_tensor\((.+?), .*\bsize=\[([^\]]*)\].*", r"\1.shape is [\2]", part
             ).replace("None", "any")

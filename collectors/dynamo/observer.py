@@ -56,9 +56,9 @@ class ObservedGraph:
     """One graph as Dynamo handed it to the backend, read before the backend could change it."""
 
     def __init__(
-        self, output: Any, module: Any, compiled: Optional[CodeCompilation], call: int
+        self, output: Any, module: Any, compilation: Optional[CodeCompilation], call: int
     ) -> None:
-        self.compile = compiled
+        self.compilation = compilation
         self.call = call
         examples = _list_examples(output, module)
         self.sizes = _list_size_expressions(examples)

@@ -274,7 +274,7 @@ class BackgroundWatch:
         """Starts watching; the program's end, or the first finding, ends it."""
         import atexit
 
-        self.run.recorder.found = self._notify_found
+        self.run.recorder.on_found = self._notify_found
         self.run.start()
         threading.Thread(target=self._wait, daemon=True, name="bugreport").start()
         atexit.register(self._end_with_program)

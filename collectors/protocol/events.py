@@ -17,7 +17,7 @@ class _LaterContext(TypedDict, total=False):
 
 
 class ContextState(_LaterContext):
-    """The switches of torch that a call runs under (`call.context.capture`)."""
+    """The switches of torch that a call runs under (`call.context.read_state`)."""
 
     #: Whether gradients are recorded.
     grad: bool

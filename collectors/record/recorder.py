@@ -47,7 +47,8 @@ class Recorder(CallWatcher):
         self.every = int(spec.get("every") or 0)
         self.fork_servers: List[int] = []
         self.finished = False
-        self.found: Optional[Callable[[], None]] = None
+        #: Called once the host has a finding.
+        self.on_found: Optional[Callable[[], None]] = None
 
     def ask(self, message: CallEvent) -> HostReply:
         """Sends an event and waits for the host's word; a vanished host means: carry on
@@ -63,8 +64,8 @@ class Recorder(CallWatcher):
         if self.every and not self.watching:
             # the host need not wait for the program's end
             self.finish({"exit": 0, "exception": None})
-            if answer.get("found") and self.found is not None:
-                self.found()
+            if answer.get("found") and self.on_found is not None:
+                self.on_found()
         return answer
 
     def _stay_connected(self) -> None:

@@ -72,7 +72,7 @@ class WatchedCall:
     def __init__(self, call: CompiledCall, number: int) -> None:
         self.call = call
         self.number = number
-        self.state = context.capture()
+        self.state = context.read_state()
         # a package and a model of ONNX return no gradients
         if call.watched.options.get("compiler") in ("aoti", "onnx"):
             self.state["grad"] = False
