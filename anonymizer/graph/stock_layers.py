@@ -7,6 +7,7 @@ reads too stays a parameter.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from anonymizer.graph.ir import Graph, Input, Node, Ref, Seq, StockLayer, TensorMeta, Value
 
 Arguments = Mapping[str, Value]
+#: What a layer is constructed with, by keyword.
+Options = tuple[tuple[str, Value], ...]
 
 
 @dataclass(frozen=True)
@@ -33,43 +36,11 @@ def name_attribute(layer: StockLayer) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", cls).lower()
 
 
-_SIGNATURES: dict[str, tuple[str, ...]] = {
-    "linear": ("input", "weight", "bias"),
-    "conv1d": ("input", "weight", "bias", "stride", "padding", "dilation", "groups"),
-    "conv2d": ("input", "weight", "bias", "stride", "padding", "dilation", "groups"),
-    "conv3d": ("input", "weight", "bias", "stride", "padding", "dilation", "groups"),
-    "embedding": (
-        "input",
-        "weight",
-        "padding_idx",
-        "max_norm",
-        "norm_type",
-        "scale_grad_by_freq",
-        "sparse",
-    ),
-    "layer_norm": ("input", "normalized_shape", "weight", "bias", "eps"),
-    "group_norm": ("input", "num_groups", "weight", "bias", "eps"),
-    "batch_norm": (
-        "input",
-        "running_mean",
-        "running_var",
-        "weight",
-        "bias",
-        "training",
-        "momentum",
-        "eps",
-    ),
-    "prelu": ("input", "weight"),
-}
-
-
-def _bind_arguments(node: Node) -> dict[str, Value] | None:
-    names = _SIGNATURES.get(node.operator)
-    if node.op != "function" or names is None or len(node.args) > len(names):
+def _bind_arguments(node: Node, parameters: tuple[str, ...]) -> dict[str, Value] | None:
+    if len(node.args) > len(parameters):
         return None
-    given = dict(zip(names, node.args))
-    given.update(node.kwargs)
-    return given if set(given) <= set(names) else None
+    given = {**dict(zip(parameters, node.args)), **dict(node.kwargs)}
+    return given if set(given) <= set(parameters) else None
 
 
 def _find_shape(graph: Graph, value: Value) -> tuple[int, ...] | None:
@@ -88,7 +59,7 @@ def _simplify_pair(value: Value) -> Value:
     return value
 
 
-def _list_options(given: Arguments, defaults: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def _list_options(given: Arguments, defaults: Mapping[str, Value]) -> Options:
     found = []
     for name, default in defaults.items():
         value = _simplify_pair(given.get(name, default))
@@ -97,91 +68,82 @@ def _list_options(given: Arguments, defaults: Mapping[str, Value]) -> tuple[tupl
     return tuple(found)
 
 
-def _match_linear(
-    graph: Graph, given: Arguments
-) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _list_bias(given: Arguments) -> Options:
+    return () if isinstance(given.get("bias"), Ref) else (("bias", False),)
+
+
+def _match_linear(graph: Graph, given: Arguments) -> StockLayer | None:
     shape = _find_shape(graph, given["weight"])
     if shape is None or len(shape) != 2:
         return None
-    bias: tuple[tuple[str, Value], ...] = (
-        () if isinstance(given.get("bias"), Ref) else (("bias", False),)
-    )
-    return "Linear", (("in_features", shape[1]), ("out_features", shape[0]), *bias)
+    sizes = (("in_features", shape[1]), ("out_features", shape[0]))
+    return StockLayer("Linear", (*sizes, *_list_bias(given)))
 
 
-def _match_conv(
-    graph: Graph, given: Arguments, dims: int
-) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _match_conv(graph: Graph, given: Arguments, dims: int) -> StockLayer | None:
     shape = _find_shape(graph, given["weight"])
     groups = given.get("groups", 1)
     if shape is None or len(shape) != dims + 2 or not isinstance(groups, int):
         return None
-    kernel = _simplify_pair(Seq("tuple", tuple(shape[2:])))
-    options = _list_options(given, {"stride": 1, "padding": 0, "dilation": 1, "groups": 1})
-    bias: tuple[tuple[str, Value], ...] = (
-        () if isinstance(given.get("bias"), Ref) else (("bias", False),)
-    )
-    sizes: tuple[tuple[str, Value], ...] = (
+    sizes: Options = (
         ("in_channels", shape[1] * groups),
         ("out_channels", shape[0]),
-        ("kernel_size", kernel),
+        ("kernel_size", _simplify_pair(Seq("tuple", tuple(shape[2:])))),
     )
-    return f"Conv{dims}d", (*sizes, *options, *bias)
+    options = _list_options(given, {"stride": 1, "padding": 0, "dilation": 1, "groups": 1})
+    return StockLayer(f"Conv{dims}d", (*sizes, *options, *_list_bias(given)))
 
 
-def _match_embedding(
-    graph: Graph, given: Arguments
-) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _match_embedding(graph: Graph, given: Arguments) -> StockLayer | None:
     shape = _find_shape(graph, given["weight"])
     if shape is None or len(shape) != 2:
         return None
+    sizes = (("num_embeddings", shape[0]), ("embedding_dim", shape[1]))
     options = _list_options(given, {"padding_idx": None, "max_norm": None, "sparse": False})
-    return "Embedding", (("num_embeddings", shape[0]), ("embedding_dim", shape[1]), *options)
+    return StockLayer("Embedding", (*sizes, *options))
 
 
-def _match_layer_norm(
-    graph: Graph, given: Arguments
-) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _match_layer_norm(_: Graph, given: Arguments) -> StockLayer | None:
     if not isinstance(given.get("weight"), Ref) or not isinstance(given.get("bias"), Ref):
         return None
-    return "LayerNorm", (
-        ("normalized_shape", _simplify_pair(given["normalized_shape"])),
-        *_list_options(given, {"eps": 1e-05}),
-    )
+    shape = _simplify_pair(given["normalized_shape"])
+    options = _list_options(given, {"eps": 1e-05})
+    return StockLayer("LayerNorm", (("normalized_shape", shape), *options))
 
 
-def _match_group_norm(
-    graph: Graph, given: Arguments
-) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _match_group_norm(graph: Graph, given: Arguments) -> StockLayer | None:
     shape = _find_shape(graph, given.get("weight"))
     if shape is None or not isinstance(given.get("bias"), Ref):
         return None
-    options = _list_options(given, {"eps": 1e-05})
-    return "GroupNorm", (("num_groups", given["num_groups"]), ("num_channels", shape[0]), *options)
+    sizes = (("num_groups", given["num_groups"]), ("num_channels", shape[0]))
+    return StockLayer("GroupNorm", (*sizes, *_list_options(given, {"eps": 1e-05})))
 
 
-def _match_prelu(
-    graph: Graph, given: Arguments
-) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _match_prelu(graph: Graph, given: Arguments) -> StockLayer | None:
     shape = _find_shape(graph, given["weight"])
-    return (
-        ("PReLU", (("num_parameters", shape[0]),))
-        if shape is not None and len(shape) == 1
-        else None
-    )
+    if shape is None or len(shape) != 1:
+        return None
+    return StockLayer("PReLU", (("num_parameters", shape[0]),))
 
 
-_LAYERS: dict[
-    str, Callable[[Graph, Arguments], tuple[str, tuple[tuple[str, Value], ...]] | None]
-] = {
-    "linear": _match_linear,
-    "conv1d": lambda graph, given: _match_conv(graph, given, 1),
-    "conv2d": lambda graph, given: _match_conv(graph, given, 2),
-    "conv3d": lambda graph, given: _match_conv(graph, given, 3),
-    "embedding": _match_embedding,
-    "layer_norm": _match_layer_norm,
-    "group_norm": _match_group_norm,
-    "prelu": _match_prelu,
+_OF_CONV = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+#: By the function of `torch.nn.functional` that a layer calls: its parameters in their order, and
+#: what reads the layer off the arguments, None where it is none.
+_LAYERS: dict[str, tuple[tuple[str, ...], Callable[[Graph, Arguments], StockLayer | None]]] = {
+    "linear": (("input", "weight", "bias"), _match_linear),
+    "conv1d": (_OF_CONV, functools.partial(_match_conv, dims=1)),
+    "conv2d": (_OF_CONV, functools.partial(_match_conv, dims=2)),
+    "conv3d": (_OF_CONV, functools.partial(_match_conv, dims=3)),
+    "embedding": (
+        (
+            *("input", "weight", "padding_idx", "max_norm", "norm_type"),
+            *("scale_grad_by_freq", "sparse"),
+        ),
+        _match_embedding,
+    ),
+    "layer_norm": (("input", "normalized_shape", "weight", "bias", "eps"), _match_layer_norm),
+    "group_norm": (("input", "num_groups", "weight", "bias", "eps"), _match_group_norm),
+    "prelu": (("input", "weight"), _match_prelu),
 }
 
 
@@ -189,14 +151,17 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
     """The stock layer that stands for `node`, if it owns all of its parameters alone.
 
     Args:
-        users: value -> the nodes that read it, as `Graph.users` has them.
+        users: value -> the nodes that read it, as `Graph.map_users` has them.
 
     Returns:
         None where the call is of no layer, or where something else reads one of its parameters, or
         a parameter is not float32 on the CPU.
     """
-    given = _bind_arguments(node)
-    if given is None or node.operator not in _LAYERS:
+    if node.op != "function" or node.operator not in _LAYERS:
+        return None
+    parameters, make_layer = _LAYERS[node.operator]
+    given = _bind_arguments(node, parameters)
+    if given is None:
         return None
     data = given.get("input")
     owned = [value for name, value in given.items() if name != "input" and isinstance(value, Ref)]
@@ -207,10 +172,10 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
             return None
     if not owned or not isinstance(data, Ref):
         return None
-    made = _LAYERS[node.operator](graph, given)
-    if made is None or any(not _is_constant(value) for _, value in made[1]):
+    layer = make_layer(graph, given)
+    if layer is None or any(not _is_constant(value) for _, value in layer.kwargs):
         return None
-    return LayerMatch(StockLayer(made[0], made[1]), (data,), tuple(value.name for value in owned))
+    return LayerMatch(layer, (data,), tuple(value.name for value in owned))
 
 
 _DELIBERATE = ("normal", "ties", "literal")

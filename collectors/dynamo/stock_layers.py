@@ -96,7 +96,7 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
             given[argument] if argument in given else _read_attribute(module, argument, parameter)
         )
         if isinstance(value, tuple):
-            same = argument in _EQUAL_SIZES and len(set(value)) == 1
+            same = argument in EQUAL_SIZES and len(set(value)) == 1
             same = same or argument == "normalized_shape" and len(value) == 1
             value = value[0] if same else list(value)
         if parameter.default is not parameter.empty and value == parameter.default:
@@ -106,7 +106,7 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
         kwargs[argument] = value
     if isinstance(module, nn.RNNBase):
         kwargs = {"input_size": module.input_size, "hidden_size": module.hidden_size, **kwargs}
-        for argument, default in _RNN.items():
+        for argument, default in RECURRENT_DEFAULTS.items():
             if getattr(module, argument, default) != default:
                 kwargs[argument] = getattr(module, argument)
         kwargs.pop("mode", None)
@@ -114,9 +114,9 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
 
 
 #: Arguments of which a number means the same as a tuple of that number.
-_EQUAL_SIZES = ("kernel_size", "stride", "padding", "dilation", "output_padding")
-
-_RNN = {
+EQUAL_SIZES = ("kernel_size", "stride", "padding", "dilation", "output_padding")
+#: Arguments of recurrent layers beside their sizes, with what they are where nothing is given.
+RECURRENT_DEFAULTS = {
     "num_layers": 1,
     "bias": True,
     "batch_first": False,

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from ..protocol.program_source import ClassRecord, InstanceRecord, MethodRecord, Reference
-from . import introspection, values
+from . import introspection, stock_layers
 from .provenance import find_public_reference, is_foreign, is_user_code
 from .records import Records
 
@@ -216,7 +216,7 @@ class ObjectRecorder:
         base = next(each for each in type(value).__mro__ if is_foreign(each.__module__))
         if base is nn.Module:
             return set()
-        stock, arguments = values.build_stock_layer(value, base)
+        stock, arguments = stock_layers.build_stock_layer(value, base)
         if stock is None:
             self.records.note_opaque("a subclass of the layer " + base.__name__)
             return set()
@@ -237,13 +237,13 @@ class ObjectRecorder:
                 pairs = value._modules.items()
             record["items"] = [(str(name), self.refer_to(child)) for name, child in pairs]
             return
-        arguments = values.find_stock_arguments(value)
+        arguments = stock_layers.find_stock_arguments(value)
         if arguments is None:
             record["class"] = self.records.note_opaque("layer " + type(value).__name__)
             return
         record["stock"] = {
             "args": {name: self.refer_to(each) for name, each in arguments.items()},
-            "factory": values.read_factory_kwargs(value),
+            "factory": stock_layers.read_factory_kwargs(value),
         }
         own = list(value.named_parameters())
         record["parameters"] = {}
