@@ -18,7 +18,7 @@ from anonymizer.plain.script import Callee, Script
 _NO_GROUP = "not torch.distributed.is_initialized()"
 
 
-def read_whole_script(
+def read_calling_script(
     body: ReproBody, assertion: ReproAssertion, keeps_names: bool = False
 ) -> Script:
     """The statements of a script up to its failing call, which is the last one.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.kinds import EXPORTERS
 from anonymizer.plain.callee import choose_callee, list_parameters, unwrap_module
-from anonymizer.plain.calling_script import read_whole_script
+from anonymizer.plain.calling_script import read_calling_script
 from anonymizer.plain.function import tidy_functions
 from anonymizer.plain.inputs import loop_over_arguments, nest_arguments, read_inputs
 from anonymizer.plain.renaming import rename_program
@@ -26,7 +26,7 @@ def read_script(body: ReproBody, assertion: ReproAssertion, keeps_names: bool = 
         ValueError: the inputs are not made by assignments that end in one `return`.
     """
     if body.convention.is_script:
-        return read_whole_script(body, assertion, keeps_names)
+        return read_calling_script(body, assertion, keeps_names)
     tree, called = ast.parse(body.definitions), ast.parse(body.callable, mode="eval")
     if not keeps_names:
         rename_program(tree, [assertion.prelude, *body.inputs], called)

@@ -90,6 +90,8 @@ class _Writer:
         self.assertion = assertion
         self.form = form
         self.names = [name for name, _ in script.arguments]
+        #: The arguments as a tuple.
+        self.listed = f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
         self.is_number = _returns_number(script)
 
     def write(self) -> str:
@@ -114,15 +116,14 @@ class _Writer:
         """Everything after the definitions."""
         script, assertion = self.script, self.assertion
         lines = [script.called.setup] if script.called.setup else []
-        listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if PlainForm.EXPORTED in self.form:
             return self._add_inputs(
-                lines, [write_export(assertion, script.called.expression, listed)]
+                lines, [write_export(assertion, script.called.expression, self.listed)]
             )
         if assertion.compiler == Compiler.EAGER:
-            return self._add_inputs(lines, self._write_eager(listed))
+            return self._add_inputs(lines, self._write_eager())
         compiled = script.called.compiled or write_compilation(
-            assertion, script.called.expression, listed
+            assertion, script.called.expression, self.listed
         )
         if not assertion.calls:
             return self._add_inputs(lines, self._write_comparison(compiled))
@@ -149,25 +150,24 @@ class _Writer:
         script, assertion = self.script, self.assertion
         if assertion.kind not in WRONG_VALUES or assertion.backward != "none":
             raise ValueError("only values are compared")
-        listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         return self._add_inputs(
             [],
             [
                 "outs = []",
                 f"for call in ({script.called.expression}, {compiled}):",
-                f"    args = copy.deepcopy({listed})",
+                f"    args = copy.deepcopy({self.listed})",
                 f"    outs.append([call(*args) for _ in range({len(assertion.calls)})][-1])",
                 self._write_close("*outs"),
             ],
         )
 
-    def _write_eager(self, listed: str) -> list[str]:
+    def _write_eager(self) -> list[str]:
         """The program as it is; wrong values beside those that float64 gives, derivatives beside
         finite differences.
         """
         if self.assertion.backward in DERIVATIVES:
             checked = DERIVATIVES[self.assertion.backward]
-            return [checked.format(self.script.called.expression, listed)]
+            return [checked.format(self.script.called.expression, self.listed)]
         call = self.alone or self._write_call(self.script.called.expression)
         if self.assertion.kind not in WRONG_VALUES:
             return [self._differentiate(call)]
@@ -218,8 +218,7 @@ class _Writer:
             return f"{model}({given}.clone())" if kept else f"{model}(copy.deepcopy({given}))"
         if self._are_apart() and not self.script.called.is_module:
             return f"{model}({', '.join(f'{name}.clone()' for name in self.names)})"
-        listed = f"({given},)" if len(self.names) == 1 else f"({given})"
-        return f"{model}(*copy.deepcopy({listed}))"
+        return f"{model}(*copy.deepcopy({self.listed}))"
 
     def _are_apart(self) -> bool:
         """Whether each input is a tensor of its own, no leaf of a graph of gradients, and of a

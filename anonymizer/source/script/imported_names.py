@@ -10,7 +10,7 @@ from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: How the names of torch's modules are written.
-_SHORT = {"torch.nn": "nn", "torch.nn.functional": "F"}
+SHORT_MODULES = {"torch.nn": "nn", "torch.nn.functional": "F"}
 
 
 class ImportedNames(ast.NodeTransformer):
@@ -64,7 +64,7 @@ class ImportedNames(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         node.value = self.visit(node.value)
-        short = _SHORT.get(ast.unparse(node))
+        short = SHORT_MODULES.get(ast.unparse(node))
         return node if short is None else ast.copy_location(_write_path(short), node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
@@ -111,7 +111,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _write_path(path: str) -> ast.expr:
-    for long, short in _SHORT.items():
+    for long, short in SHORT_MODULES.items():
         if path == long or path.startswith(f"{long}."):
             path = short + path[len(long) :]
     return ast.parse(path, mode="eval").body

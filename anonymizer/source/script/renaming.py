@@ -13,6 +13,7 @@ from anonymizer.graph import repro
 from anonymizer.graph.identifiers import find_names
 from anonymizer.source.program import is_simple
 from anonymizer.source.script.compilation import COMPILE, FUNCTION, RESULT
+from anonymizer.source.script.imported_names import SHORT_MODULES
 from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.symbol_table import SourceError
@@ -32,8 +33,6 @@ _LARGEST = 64
 #: So many numbers of one literal may be sizes; those of a longer one count up to `_COUNTED`.
 _MOST_NUMBERS = 4
 _COUNTED = 8
-#: How the names of torch's modules are written.
-SHORT_MODULES = ("nn", "F")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -200,7 +199,7 @@ def _is_of_module(node: ast.Attribute) -> bool:
     root: ast.expr = node
     while isinstance(root, ast.Attribute):
         root = root.value
-    return isinstance(root, ast.Name) and root.id in {*STDLIB, "torch", *SHORT_MODULES}
+    return isinstance(root, ast.Name) and root.id in {*STDLIB, "torch", *SHORT_MODULES.values()}
 
 
 def is_known_member(name: str, names: PublicNames) -> bool:
