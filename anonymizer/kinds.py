@@ -164,7 +164,7 @@ CUSTOM = "custom"
 #: met while AOTAutograd traces, but the fault is the decomposition's.
 UNBOUND = f"{Backend.AOT_EAGER.value} without bound decompositions"
 #: What stands between backend and setting in the name of a row that varies `dynamic`.
-DYNAMIC = ", dynamic="
+DYNAMIC_SUFFIX = ", dynamic="
 
 
 class RungOutcome(Word):

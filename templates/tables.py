@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from anonymizer.kinds import DYNAMIC, Kind, Layer, RungOutcome
+from anonymizer.kinds import DYNAMIC_SUFFIX, Kind, Layer, RungOutcome
 from templates import kernel
 from templates.facts import BACKENDS, read_changes
 from templates.text import render_code
@@ -61,7 +61,7 @@ def build_grid(report: Mapping[str, Any]) -> list[tuple[str, list[GridCell]]]:
     own = str(report["requires"]["dynamic"])
     rows: dict[str, dict[str, GridCell]] = {}
     for rung in report["ladder"]:
-        name, _, dynamic = rung["rung"].partition(DYNAMIC)
+        name, _, dynamic = rung["rung"].partition(DYNAMIC_SUFFIX)
         rows.setdefault(name, {})[dynamic or own] = _build_cell(rung, report["verdict"])
     return [
         (name, [row.get(dynamic, GridCell(NOT_RUN)) for dynamic in ("None", "True", "False")])

@@ -79,7 +79,7 @@ def bisect_prefix(n: int, ask: Ask, least: int = 0, workers: int = 1) -> int:
     return high
 
 
-def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -> int:
+def bisect_suffix(n: int, ask: Ask, workers: int = 1) -> int:
     """The start of the shortest interesting suffix of `n` items; the one that starts at 0 is
     interesting.
 
@@ -87,15 +87,13 @@ def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -
 
     Args:
         ask: whether the suffix from a start on is interesting, with the starts that may follow.
-        most: the start is at most this; None: `n`, the empty suffix.
         workers: `workers - 1` hints accompany each question.
     """
-    last = n if most is None else most
 
     def is_mirrored(length: int, hints: Sequence[int]) -> bool:
         return ask(n - length, [n - hint for hint in hints])
 
-    return n - bisect_prefix(n, is_mirrored, n - last, workers)
+    return n - bisect_prefix(n, is_mirrored, workers=workers)
 
 
 def _list_hints(low: int, high: int, count: int) -> list[int]:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from anonymizer.kinds import BUGS as BUGS
 from anonymizer.kinds import CRASHES as CRASHES
 from anonymizer.kinds import CUSTOM as CUSTOM
-from anonymizer.kinds import DYNAMIC as DYNAMIC
+from anonymizer.kinds import DYNAMIC_SUFFIX as DYNAMIC_SUFFIX
 from anonymizer.kinds import EXPORTERS as EXPORTERS
 from anonymizer.kinds import RIGHT_BUT_SLOW as RIGHT_BUT_SLOW
 from anonymizer.kinds import ROUNDED as ROUNDED

@@ -11,14 +11,7 @@ from reporter.recording import side_effects
 
 def drop_metadata(comparison: Comparison) -> Comparison:
     """The same comparison of values alone: float64 is another dtype by itself."""
-    values = comparison["values"]
-    return {
-        **comparison,
-        "equal": not values,
-        "same": all(item["same"] for item in values),
-        "tight": all(item["tight"] for item in values),
-        "metadata": [],
-    }
+    return side_effects.replace_metadata(comparison, [])
 
 
 def describe(comparison: Comparison | None) -> str:
@@ -65,7 +58,6 @@ _GRAVITY = (
 
 def find_gravest_difference(comparison: Comparison) -> MetadataDifference:
     """The first of the gravest differences beside values; there must be one."""
-
     return min(comparison["metadata"], key=lambda item: _GRAVITY.index(item["property"]))
 
 

@@ -43,7 +43,7 @@ from reporter.diagnose.rungs import (
     NOT_DYNAMIC,
     SCRIPT,
 )
-from reporter.recording.side_effects import drop_state, is_state
+from reporter.recording.side_effects import is_state
 from templates.summaries import EFFECT_SUMMARY, SUMMARIES
 
 _OTHER_METADATA = "The compiled result has other metadata than eager's"
@@ -136,7 +136,7 @@ def _diagnose(
         # a graph that is reused for other state: what writes it is Dynamo's
         fault = replace(fault, layer=Layer.DYNAMO)
     elif kind != Kind.WRONG_METADATA:
-        comparison = drop_metadata(drop_state(comparison))
+        comparison = drop_metadata(comparison)
         compiled = replace(compiled, detail=describe(comparison))
     is_value = kind == Kind.WRONG_RESULT or name == Property.PYTHON_VALUE
     is_reused = runner.finding.original.replay or _has_graph_of_another(runner)
@@ -253,7 +253,7 @@ def _choose_kind(runner: LadderRunner, compiled: MeasuredRung) -> tuple[Kind, Pr
     metadata = comparison["metadata"]
     behind = (Property.PYTHON_VALUE, Property.STRIDE, Property.ALIAS)
     if metadata and wrong and all(is_state(m) or m["property"] in behind for m in metadata):
-        beside = drop_metadata(drop_state(comparison))
+        beside = drop_metadata(comparison)
         values = replace(compiled, comparison=beside, detail=describe(beside))
         if excuse(runner, values, OF_VALUES) is None:
             metadata = []

@@ -21,6 +21,7 @@ from collectors.protocol.variation import Rung
 from collectors.protocol.words import CallPhase
 from reporter.core.kinds import (
     BELOW_INDUCTOR,
+    CUSTOM,
     Backend,
     Compiler,
     RungOutcome,
@@ -32,7 +33,6 @@ from reporter.diagnose.rungs import (
     AGAIN,
     AS_GIVEN,
     COMPILED,
-    CUSTOM,
     EAGER,
     EXACT,
     EXPORT,

@@ -12,6 +12,7 @@ from typing import Any
 
 from reporter.core.kinds import (
     BELOW_INDUCTOR,
+    UNBOUND,
     Backend,
     Compiler,
     Kind,
@@ -23,7 +24,7 @@ from reporter.core.kinds import (
 )
 from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
-from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, UNBOUND
+from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF
 
 #: How often a failure that does not come back at once is tried again.
 _REPEATS = 5
@@ -79,8 +80,8 @@ def climb_from_the_top(runner: LadderRunner) -> tuple[str, ...]:
         or runner.find_own_rung() != Backend.INDUCTOR
     ):
         return climb(runner)
-    exact = runner.find_own_rung() if finding.grads else COMPILED
-    names = _measure(runner, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
+    own_call = runner.find_own_rung() if finding.grads else COMPILED
+    names = _measure(runner, (own_call, Backend.AOT_EAGER_DECOMP_PARTITION.value))
     if runner.ladder[names[-1]].agrees:
         return names
     names = climb(runner)

@@ -7,9 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.protocol.variation import Rung
-from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler
-from reporter.core.kinds import CUSTOM as CUSTOM
-from reporter.core.kinds import UNBOUND as UNBOUND
+from reporter.core.kinds import BELOW_INDUCTOR, CUSTOM, UNBOUND, Backend, Compiler
 
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"

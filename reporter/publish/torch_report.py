@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.json_values import Json
-from reporter.core.kinds import CRASHES, DYNAMIC, Backend, Compiler, Kind, RungOutcome
+from reporter.core.kinds import CRASHES, DYNAMIC_SUFFIX, Backend, Compiler, Kind, RungOutcome
 from reporter.core.operation_names import list_operators, name_operators
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
@@ -254,7 +254,7 @@ def _build_requirements(built: BuiltRepro) -> Requires:
 def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> list[str]:
     failure = built.cold.failure
     outcome = {row.rung: row.outcome for row in built.details.ablation}
-    right = outcome.get(f"{Backend.INDUCTOR}{DYNAMIC}False")
+    right = outcome.get(f"{Backend.INDUCTOR}{DYNAMIC_SUFFIX}False")
     grounds = LabelGrounds(
         cpu_only="cpp" in json.dumps(failure.get("frames", []) if failure else [])
         or shorten_message(failure).startswith("error:"),

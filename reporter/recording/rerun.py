@@ -84,7 +84,7 @@ class RerunProgram:
         )
 
 
-class _Again:
+class _WaitingRun:
     """One run of the program which waits at the call for a request."""
 
     def __init__(
@@ -277,9 +277,9 @@ class ProgramRuns:
             self._made = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
         return self._made
 
-    def start(self, call: int) -> _Again:
+    def start(self, call: int) -> _WaitingRun:
         """One more run, on its way to the call."""
-        return _Again(self.program, call, self.folder, self.cache, self.limit)
+        return _WaitingRun(self.program, call, self.folder, self.cache, self.limit)
 
 
 class RerunCallSession:
@@ -289,10 +289,10 @@ class RerunCallSession:
         self.folder = runs.folder
         self._runs = runs
         self._call = call
-        self._waiting: _Again | None = None
+        self._waiting: _WaitingRun | None = None
         #: It has made the call in eager mode, and holds it as it was.
-        self._reader: _Again | None = None
-        self._working: set[_Again] = set()
+        self._reader: _WaitingRun | None = None
+        self._working: set[_WaitingRun] = set()
         self._closed = False
         self._lock = threading.RLock()
 
@@ -334,7 +334,7 @@ class RerunCallSession:
             if ended is not None:
                 ended.end()
 
-    def _take(self) -> _Again:
+    def _take(self) -> _WaitingRun:
         """The run that waits, or a new one, in whose favor the idle ones give up their memory
         where there is little.
         """
@@ -342,7 +342,7 @@ class RerunCallSession:
         self._runs.make_room()
         return run or self._runs.start(self._call)
 
-    def _put_away(self, run: _Again, reads: bool) -> _Again | None:
+    def _put_away(self, run: _WaitingRun, reads: bool) -> _WaitingRun | None:
         """Keeps a run for later questions, unless this is closed; the one that is left over."""
         if self._closed:
             return run

@@ -24,6 +24,11 @@ def drop_state(comparison: Comparison) -> Comparison:
     metadata = [item for item in comparison["metadata"] if not is_state(item)]
     if metadata == comparison["metadata"]:
         return comparison
+    return replace_metadata(comparison, metadata)
+
+
+def replace_metadata(comparison: Comparison, metadata: list[MetadataDifference]) -> Comparison:
+    """The same comparison of values, with other differences beside them."""
     values = comparison["values"]
     return {
         **comparison,

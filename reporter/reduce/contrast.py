@@ -64,7 +64,7 @@ def has_passed(answer: Answer) -> bool:
 
 
 class Refusals:
-    """What seeds that fail here did elsewhere, for the sentence that is due if there was never a
+    """What candidates that fail here did elsewhere, for the sentence that is due if there was never a
     pass.
     """
 

@@ -1,8 +1,8 @@
 """The first candidates: the failing graph, or the rewritten source, under the assertion that
 its verdict asks for.
 
-Seeds are lazily ordered from plain to elaborate — plain values first, the user's own settings first
-— and the first that shows the failure in a worker is where reduction starts.
+They are made lazily, from plain to elaborate: plain values first, the user's own settings first.
+The first that shows the failure in a worker is where reduction starts.
 """
 
 from __future__ import annotations

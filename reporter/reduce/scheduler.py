@@ -45,7 +45,7 @@ class InterpreterTest:
     """One interpreter's say: a candidate is interesting if every test's judge agrees with its
     pool's answer.
 
-    ``name`` tells the answers of different interpreters apart in the journal.
+    `name` tells the answers of different interpreters apart in the journal.
     """
 
     pool: Pool
@@ -55,7 +55,7 @@ class InterpreterTest:
 
 @dataclass(frozen=True)
 class Counts:
-    """Progress: ``settled`` candidates were needed, ``seconds`` have passed."""
+    """Progress: `settled` candidates were needed, `seconds` have passed."""
 
     settled: int
     seconds: float
@@ -72,7 +72,7 @@ class _Trial:
 class SearchListener:
     """Who is told what of a search.
 
-    ``on_other`` gets each settled candidate that fails in another way, ``on_refused`` each one that
+    `on_other` gets each settled candidate that fails in another way, `on_refused` each one that
     the judge likes and a further test does not, after the name of that test.
     """
 
@@ -85,7 +85,7 @@ class SearchListener:
 class SearchSettings:
     """A soft limit: once `max_seconds` have passed nothing further is interesting.
 
-    ``clock`` says what time it is, in seconds.
+    `clock` says what time it is, in seconds.
     """
 
     max_seconds: float | None = None
@@ -95,8 +95,8 @@ class SearchSettings:
 class Scheduler:
     """Asks a pool about candidates; see `find_first` and `ask`.
 
-    ``contrast`` holds further tests, asked only about candidates the judge likes
-    (``--differs-from``).  All tests together run no more than ``pool.jobs`` candidates at a time.
+    `contrast` holds further tests, asked only about candidates the judge likes
+    (`--differs-from`).  All tests together run no more than `pool.jobs` candidates at a time.
     `exhausted` says whether the limit was reached, `out_of_memory` counts settled candidates that
     ran out of it. Raises whatever the pool's futures raise.
     """

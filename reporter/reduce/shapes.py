@@ -296,43 +296,43 @@ def _resize(graph: Graph, sizes: Sequence[int], targets: Sequence[int]) -> Graph
     return graph
 
 
-def resize(graph: Graph, size: int, step: int, proportional: bool) -> Graph:
+def resize(graph: Graph, size: int, smaller: int, proportional: bool) -> Graph:
     """The graph with another size in the shapes of its inputs and in the arguments of its nodes.
 
     Args:
         size: the elements of a dimension, which is replaced wherever it stands.
-        step: what stands there then.
-        proportional: multiples of `size` become as many times `step`.
+        smaller: the size that stands there then.
+        proportional: multiples of `size` become as many times `smaller`.
     """
 
     def change(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int):
             return value
         if value == size:
-            return step
+            return smaller
         if proportional and value > size and value % size == 0:
-            return value // size * step
+            return value // size * smaller
         return value
 
     inputs = []
     for item in graph.inputs:
         shape = tuple(change(entry) for entry in item.meta.shape)
-        inputs.append(_reshape(item, shape, size, step))
+        inputs.append(_reshape(item, shape, size, smaller))
     nodes = tuple(_map_arguments(node, change) for node in graph.nodes)
     return replace(graph, inputs=tuple(inputs), nodes=nodes)
 
 
-def _reshape(item: Input, shape: tuple[int, ...], size: int, step: int) -> Input:
+def _reshape(item: Input, shape: tuple[int, ...], size: int, smaller: int) -> Input:
     symbols = (
         tuple(shape[i] if isinstance(s, int) else s for i, s in enumerate(item.symbols))
         if item.symbols
         else ()
     )
     recipe = item.recipe
-    if recipe.kind == "randint" and size <= recipe.high <= size + 1 and recipe.high > step:
-        recipe = Recipe("randint", min(recipe.low, step - 1), max(1, step))
+    if recipe.kind == "randint" and size <= recipe.high <= size + 1 and recipe.high > smaller:
+        recipe = Recipe("randint", min(recipe.low, smaller - 1), max(1, smaller))
     if recipe.kind == "linspace" and recipe.low == 0 and size - 1 <= recipe.high <= size:
-        recipe = Recipe("linspace", 0, recipe.high - size + step)
+        recipe = Recipe("linspace", 0, recipe.high - size + smaller)
     meta = item.meta if shape == item.meta.shape else _restride(item.meta, shape)
     return replace(item, meta=meta, symbols=symbols, recipe=recipe)
 

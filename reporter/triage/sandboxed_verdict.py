@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from reporter.core.json_values import Json
-from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.kinds import CUSTOM, Kind, Layer, RungOutcome
 from reporter.core.program_account import ProgramAccount
-from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
+from reporter.diagnose.rungs import RUNGS, RUNGS_OF
 from reporter.execution.compiler_cache import IN_PROGRESS, name_warm_folder
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.report.folder import REPRO

@@ -19,7 +19,7 @@ from reporter.core.kinds import (
     BACKEND_OF,
     CRASHES,
     CUSTOM,
-    DYNAMIC,
+    DYNAMIC_SUFFIX,
     INDUCTOR_LAYERS,
     UNBOUND,
     WRONG_AT_ONCE,
@@ -65,7 +65,7 @@ def list_variants(
     top: Overrides = {} if names[-1] == written else {"backend": names[-1]}
     for dynamic in _DYNAMIC:
         if dynamic is not own:
-            yield f"{names[-1]}{DYNAMIC}{dynamic}", _build_overrides(
+            yield f"{names[-1]}{DYNAMIC_SUFFIX}{dynamic}", _build_overrides(
                 assertion, {**top, "dynamic": dynamic}
             )
     if layer in INDUCTOR_LAYERS and kind != Kind.CRASH:

@@ -68,7 +68,7 @@ def call_of(made: tuple[Any, ...], options: dict[str, Any] | None = None) -> run
     """A callable with its arguments, and perhaps its keyword arguments, as a recorded call."""
     function, args, *more = made
     kwargs = more[0] if more else {}
-    conditions = rungs.CallConditions(options or {}, context.capture())
+    conditions = rungs.CallConditions(options or {}, context.read_state())
     return rungs.RecordedCall(function, None, args, kwargs, conditions)
 
 

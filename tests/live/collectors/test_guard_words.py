@@ -36,5 +36,5 @@ def test_guard_texts_keep_no_word_of_the_users(text: str) -> None:
     class Net(torch.nn.Module):
         def forward(self, x: object, mode: str, *rest: object) -> None: ...
 
-    call = rungs.RecordedCall(Net(), None, (), {}, rungs.CallConditions({}, context.capture()))
+    call = rungs.RecordedCall(Net(), None, (), {}, rungs.CallConditions({}, context.read_state()))
     assert guard_words.publish(text, guard_words.label_parameters(call)) == GUARDS[text]

@@ -83,7 +83,7 @@ def test_the_graph_of_a_derivative_has_what_makes_the_triangle_that_is_read(
     named: dict[str, Any], cut: str
 ) -> None:
     given, named = widen((torch.eye(3),), named)
-    conditions = rungs.CallConditions({"compiler": "eager"}, context.capture())
+    conditions = rungs.CallConditions({"compiler": "eager"}, context.read_state())
     function = Derivative(torch.cholesky_inverse, "forward")
     call = rungs.RecordedCall(function, None, given, named, conditions)
     (graph,) = capture.capture(call, {"id": 0, "op": "capture", "allow": []})["graphs"]
