@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reporter.core.kinds import UNBOUND
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import (
     LONG,
@@ -20,7 +21,6 @@ from reporter.diagnose.measuring import (
     make_diagnosis,
     measure_steadiness,
 )
-from reporter.diagnose.rungs import UNBOUND
 from reporter.recording.questions import CallQuestion
 from tests.support.made_up_call import DEADLY, LIMIT, STUCK, MadeUp, finding, raises
 

@@ -8,10 +8,9 @@ import pytest
 
 from anonymizer.graph.repro import CACHED, ReproAssertion
 from reporter.core.answer import Answer
-from reporter.core.kinds import CandidateOutcome, Kind, Layer, RungOutcome
+from reporter.core.kinds import UNBOUND, CandidateOutcome, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.details.experiment import Variation
-from reporter.diagnose.rungs import UNBOUND
 from reporter.report.sections.measurements import RungRow
 from reporter.verify.ablation import find_lower_layer, list_variants, read_errors
 
