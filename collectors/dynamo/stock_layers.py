@@ -2,7 +2,8 @@
 
 A layer keeps most of its constructor's arguments under their names; the exceptions are listed here.
 What cannot be read back is not guessed: the caller then treats the layer as any other module and
-rewrites what it does.
+rewrites what it does. `source.stock_layers` does the same for rewritten sources, with a check of
+what it read; `anonymizer/graph/stock_layers.py` finds layers in calls of functions.
 """
 
 from __future__ import annotations
