@@ -202,7 +202,9 @@ def _list_differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any,
 
 
 def _label_names(graph: ObservedGraph, call: rungs.RecordedCall) -> Labels:
-    return label_frame(graph.compilation.code, call) if graph.compilation is not None else Labels(call)
+    return (
+        label_frame(graph.compilation.code, call) if graph.compilation is not None else Labels(call)
+    )
 
 
 def _label_symbols(

@@ -17,7 +17,7 @@ class BisectSpec(TypedDict):
     max: Optional[int]
 
 
-#: What was counted (`call.bisection.Counter.build_answer`): `applications` of the subsystem, `counts` of
+#: What was counted (`call.bisection.Counter`): `applications` of the subsystem, `counts` of
 #: each as `backend/subsystem`, `operators` (at most 64), and of the first application that was left
 #: out its text `first_out`, which may be private, the public `operator` and the `pass` of torch's.
 BisectCount = TypedDict(

@@ -64,8 +64,8 @@ def has_passed(answer: Answer) -> bool:
 
 
 class Refusals:
-    """What candidates that fail here did elsewhere, for the sentence that is due if there was never a
-    pass.
+    """What candidates that fail here did elsewhere, for the sentence that is due where none has
+    passed.
     """
 
     def __init__(
