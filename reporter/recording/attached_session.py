@@ -37,7 +37,7 @@ class AttachedSession(RecordingSession):
         self.hello: ScriptGreeting | None = None
         program = WatchedProgram(Path(), (), cwd, folder / "cache")
         super().__init__(program, WatchOptions(timeout))
-        self.fork_servers.keep_latest = False
+        self.call_sessions.keep_latest = False
 
     def choose_folder(self) -> Path:
         """The folder with the socket, as it was given."""
@@ -92,7 +92,7 @@ class AttachedSession(RecordingSession):
         self.hello = message
         # the latest moment of each callable is asked about graph breaks, which only a whole block
         # can be worth
-        self.fork_servers.keep_latest = message.get("mode") == "capture"
+        self.call_sessions.keep_latest = message.get("mode") == "capture"
 
     @property
     def _only_findings(self) -> bool:
@@ -109,7 +109,7 @@ class AttachedSession(RecordingSession):
         are wanted.
         """
         if self._only_findings and symptom == Symptom.SUSPICIOUS:
-            self.fork_servers.drop(call)  # its moment is a copy of the program, too dear to keep
+            self.call_sessions.drop(call)  # its moment is a copy of the program, too dear to keep
         else:
             super().add_finding(call, symptom, **details)
 

@@ -24,8 +24,8 @@ from collectors.protocol.variation import Rung
 from collectors.protocol.words import CallOutcome
 from reporter.core.kinds import Compiler, Symptom
 from reporter.recording import questions, side_effects
+from reporter.recording.call_sessions import CallSessions
 from reporter.recording.findings import Recording
-from reporter.recording.fork_servers import ForkServers
 from reporter.recording.watching import WatchOptions
 
 #: What it means that a backward pass does not return where eager's does.
@@ -47,7 +47,7 @@ class CallJudge:
 
     Args:
         recording: counts what was compared.
-        fork_servers: repeat the calls; those that need no explanation are let go.
+        call_sessions: repeat the calls; those that need no explanation are let go.
         watching: how closely the program is watched.
         begun: what the program said of each call before it made it.
         add: takes a finding in.
@@ -57,14 +57,14 @@ class CallJudge:
     def __init__(
         self,
         recording: Recording,
-        fork_servers: ForkServers,
+        call_sessions: CallSessions,
         watching: WatchOptions,
         begun: Mapping[int, BeginEvent],
         add: AddFinding,
         reply: Callable[[HostReply], None],
     ) -> None:
         self.recording = recording
-        self.fork_servers = fork_servers
+        self.call_sessions = call_sessions
         self.watching = watching
         self.begun = begun
         self._add = add
@@ -75,7 +75,7 @@ class CallJudge:
         """Answers the script, which waits for it, about a call that has ended."""
         match message["event"]:
             case "forgotten":
-                self.fork_servers.drop(message["call"])
+                self.call_sessions.drop(message["call"])
                 self._reply({})
             case "unsupported":
                 self.recording.unsupported = message["reason"]
@@ -94,7 +94,7 @@ class CallJudge:
 
     def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:
         rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
-        answer = self.fork_servers.open_call_session(call).request(
+        answer = self.call_sessions.open_call_session(call).request(
             questions.run(rung), self.watching.timeout / 2
         )
         if answer["outcome"] == CallOutcome.ERROR:
@@ -106,7 +106,7 @@ class CallJudge:
         in a fork.
         """
         self.recording.counts.unchecked += 1
-        self.fork_servers.drop(call)
+        self.call_sessions.drop(call)
         self._reply({"keep": False})
 
     def _compare(
@@ -116,7 +116,7 @@ class CallJudge:
             basis = questions.ComparisonBasis(exact=exact, again=again)
             question = questions.compare(reference, actual, basis)
             return (
-                self.fork_servers.open_call_session(call).request(question, 120).get("comparison")
+                self.call_sessions.open_call_session(call).request(question, 120).get("comparison")
             )
 
         return side_effects.settle(ask(()), lambda: self._run_others(call), ask)
@@ -161,7 +161,7 @@ class CallJudge:
             both = eager["outcome"] == CallOutcome.RAISES
             if both:
                 self.recording.rejected = eager["failure"]
-                self.fork_servers.drop(call)
+                self.call_sessions.drop(call)
             else:
                 self._add(call, Symptom.RAISED, failure=message["failure"])
         self._reply({})
@@ -194,7 +194,7 @@ class CallJudge:
         elif not comparison["equal"]:
             self._add(call, Symptom.SUSPICIOUS, comparison=comparison, returned=path)
         elif not keep:
-            self.fork_servers.drop(call)
+            self.call_sessions.drop(call)
         self._reply({"keep": keep})
 
     def _judge_exported(self, call: int) -> None:
@@ -205,7 +205,7 @@ class CallJudge:
         begun = self.begun[call]
         eager = self._run(call, "eager", {"how": "eager"})
         if begun["options"]["compiler"] == Compiler.AOTI or eager["outcome"] != CallOutcome.OK:
-            self.fork_servers.drop(call)
+            self.call_sessions.drop(call)
             self._reply({})
             return
         replay = begun["history"] > 0
@@ -223,7 +223,7 @@ class CallJudge:
             elif comparison is not None and not comparison["equal"]:
                 self._add(call, Symptom.SUSPICIOUS, comparison=comparison)
             else:
-                self.fork_servers.drop(call)
+                self.call_sessions.drop(call)
         else:
             symptom = _SYMPTOMS.get(exported["outcome"], Symptom.HANG)
             details = {"failure": exported.get("failure"), "signal": exported.get("signal")}
@@ -243,13 +243,13 @@ class CallJudge:
             if replay and comparison is not None and comparison["same"]:
                 comparison = self._compare_reused_gradients(call, eager, path) or comparison
             if comparison is None:
-                self.fork_servers.drop(call)
+                self.call_sessions.drop(call)
             elif not comparison["same"]:
                 self._add(call, Symptom.GRADIENT, comparison=comparison, grads=path)
             elif not comparison["equal"]:
                 self._add(call, Symptom.SUSPICIOUS, comparison=comparison, grads=path)
             elif not any(f.call == call for f in self.recording.findings):
-                self.fork_servers.drop(call)
+                self.call_sessions.drop(call)
         elif eager["outcome"] == CallOutcome.OK:
             symptom = _SYMPTOMS.get(compiled["outcome"], Symptom.HANG)
             self._add(

@@ -14,7 +14,7 @@ from collectors.protocol.failure import Failure, ScriptException
 from collectors.protocol.starting import OperatorFacts
 from reporter.core.kinds import Compiler, Symptom
 from reporter.recording.call_session import CallSession
-from reporter.recording.fork_servers import LastCall
+from reporter.recording.call_sessions import LastCall
 
 #: What tells most comes first.
 ORDER = {

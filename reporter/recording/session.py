@@ -44,8 +44,8 @@ from reporter.execution.supervised_program import SupervisedProgram
 from reporter.execution.usage import METER
 from reporter.recording.call_judge import CallJudge
 from reporter.recording.call_session import Connection, ForkedCallSession
+from reporter.recording.call_sessions import CallSessions
 from reporter.recording.findings import Finding, OriginalCall, Recording
-from reporter.recording.fork_servers import ForkServers
 from reporter.recording.rerun import ProgramRuns, RerunProgram
 from reporter.recording.watching import CUDA_NOTE, WatchedProgram, WatchOptions
 
@@ -100,13 +100,13 @@ class RecordingSession:
         self._alive = clock()
         self._process: SupervisedProgram | None = None
         self._key = secrets.token_hex(16) if watching.guarded else ""
-        self.fork_servers = ForkServers(
+        self.call_sessions = CallSessions(
             self.recording.folder, self.runs.open_call_session if self.runs else None
         )
         self.begun: dict[int, BeginEvent] = {}
         self.took: dict[int, float] = {}
         self._judge = CallJudge(
-            self.recording, self.fork_servers, watching, self.begun, self.add_finding, self.reply
+            self.recording, self.call_sessions, watching, self.begun, self.add_finding, self.reply
         )
         self.open_call: int | None = None
         self.open_since = 0.0
@@ -282,7 +282,7 @@ class RecordingSession:
         return True
 
     def _attach(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
-        call_session = self.fork_servers.open_call_session(greeting["call"])
+        call_session = self.call_sessions.open_call_session(greeting["call"])
         if not isinstance(call_session, ForkedCallSession):
             raise ValueError("a fork server where the program runs again instead")
         call_session.attach(connection, greeting["pid"])
@@ -330,13 +330,13 @@ class RecordingSession:
         self.open_call, self.open_since = call, self.clock()
         if self.runs:
             self.runs.room = message["room"]
-        self.fork_servers.begin(call, message["watched"])
+        self.call_sessions.begin(call, message["watched"])
         self._alive = self.clock()
         self.reply({})
 
     def _run_again(self) -> None:
         self.runs, self.recording.on_gpu = self._build_runs(), True
-        self.fork_servers.session_of = self.runs.open_call_session
+        self.call_sessions.session_of = self.runs.open_call_session
         self.talk(CUDA_NOTE)
         first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
         self.reply({"isolation": "rerun", "check_first": first})
@@ -382,7 +382,7 @@ class RecordingSession:
         finding = Finding(
             call=call,
             symptom=symptom,
-            call_session=self.fork_servers.open_call_session(call),
+            call_session=self.call_sessions.open_call_session(call),
             original=OriginalCall(
                 options=begun["options"],
                 context=begun["context"],
@@ -395,7 +395,7 @@ class RecordingSession:
         )
         with self._lock:
             if not self.recording.add(finding):
-                self.fork_servers.drop(call)
+                self.call_sessions.drop(call)
 
     def _find_ending_signal(self, code: int | None) -> int:
         """The number of the signal that ended what was watched; 0 for none. Who ends a child by
@@ -420,7 +420,7 @@ class RecordingSession:
         if self.runs:
             self.runs.note_end()
         kept = {finding.call for finding in recording.findings}
-        recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept)
+        recording.call_sessions, recording.last_calls = self.call_sessions.conclude(kept)
 
 
 def _read_number(path: Path) -> int:

@@ -17,8 +17,8 @@ from collectors.protocol.compilation import GraphBreaks
 from collectors.protocol.words import CallOutcome
 from reporter.core.kinds import Backend
 from reporter.recording import questions
+from reporter.recording.call_sessions import LastCall
 from reporter.recording.findings import Recording
-from reporter.recording.fork_servers import LastCall
 from reporter.report.sections.details import GraphBreakRow, GraphBreakSection, RecompileRow
 
 #: Dynamo's short names of older releases, in words.

@@ -26,7 +26,7 @@ class LastCall:
     call_session: CallSession
 
 
-class ForkServers:
+class CallSessions:
     """The call sessions of one run of a script, by call number."""
 
     def __init__(
