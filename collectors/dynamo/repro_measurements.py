@@ -299,16 +299,16 @@ def _measure_errors(
         except Exception as raised:  # as above
             error = raised
     worst: MeasurementLine = {"error": type(error).__name__} if error is not None else {}
-    judge = exact if len(exact) == len(eager) else eager
+    references = exact if len(exact) == len(eager) else eager
     rows: List[MeasurementLine] = []
-    for index, reference in enumerate(judge):
+    for index, reference in enumerate(references):
         off = _compute_error(eager[index], reference)
         far = _compute_error(actual[index], reference) if len(actual) == len(eager) else None
         rows.append({"eager": off, "compiled": far})
     rows = [row for row in rows if row["eager"] is not None]
     if rows:
         worst.update(max(rows, key=lambda row: (row["compiled"] or 0.0, row["eager"] or 0.0)))
-    return {**worst, "reference": "float64" if judge is exact else "eager"}
+    return {**worst, "reference": "float64" if references is exact else "eager"}
 
 
 def _compute_error(value: Any, reference: Any) -> Optional[float]:
@@ -343,8 +343,8 @@ def build_error_map(
         Errors in float64, of at most `CELLS` by `CELLS` cells. None where no output has elements
         and the same shape on both sides.
     """
-    judge = exact if exact is not None and len(exact) == len(eager) else eager
-    found = _find_worst_output(actual, judge)
+    references = exact if exact is not None and len(exact) == len(eager) else eager
+    found = _find_worst_output(actual, references)
     if found is None:
         return None
     index, value, off = found
@@ -353,7 +353,7 @@ def build_error_map(
     cells, step = _pool(flat)
     nearly = torch.isclose(
         widen_values(value),
-        widen_values(judge[index]),
+        widen_values(references[index]),
         rtol=ASSERT_CLOSE.get(value.dtype, (1e-7, 1e-5))[0],
         atol=1e-5,
     )
@@ -365,7 +365,7 @@ def build_error_map(
         "max": worst if worst != float("inf") else None,
         "off": int((~nearly).sum()),
         "elements": value.numel(),
-        "reference": "float64" if judge is exact else "eager",
+        "reference": "float64" if references is exact else "eager",
         "worst": _list_worst_elements(eager[index], value, off),
         "cells": [
             [None if cell == float("inf") else float("{:.3g}".format(cell)) for cell in row]
@@ -375,11 +375,11 @@ def build_error_map(
 
 
 def _find_worst_output(
-    actual: List[Any], judge: List[Any]
+    actual: List[Any], references: List[Any]
 ) -> Optional[Tuple[int, torch.Tensor, torch.Tensor]]:
     """The output with the largest absolute error: its index, its values, how far each is off."""
     worst, where = -1.0, None
-    for index, (value, reference) in enumerate(zip(actual, judge)):
+    for index, (value, reference) in enumerate(zip(actual, references)):
         if not isinstance(value, torch.Tensor) or not isinstance(reference, torch.Tensor):
             continue
         if value.shape != reference.shape or not value.numel():
