@@ -61,10 +61,15 @@ def find_gravest_difference(comparison: Comparison) -> MetadataDifference:
     return min(comparison["metadata"], key=lambda item: _GRAVITY.index(item["property"]))
 
 
+def list_significant_differences(comparison: Comparison) -> list[ValueDifference]:
+    """The values that are not within rounding."""
+    return [item for item in comparison["values"] if not item["same"]]
+
+
 def find_worst_value(comparison: Comparison) -> ValueDifference | None:
     """The value difference to report: the first one the rule minds, else the largest."""
     values = comparison["values"]
-    minded = [item for item in values if not item["same"]] or values
+    minded = list_significant_differences(comparison) or values
     return max(minded, key=lambda item: item.get("max_abs_error") or 0.0) if minded else None
 
 
@@ -73,6 +78,6 @@ def list_wrong_outputs(comparison: Comparison | None) -> tuple[int, ...]:
     if comparison is None:
         return ()
     places = [item["where"] for item in comparison["metadata"]]
-    places += [item["where"] for item in comparison["values"] if not item["same"]]
+    places += [item["where"] for item in list_significant_differences(comparison)]
     found = (re.fullmatch(r"output (\d+)", place) for place in places)
     return tuple(sorted({int(each[1]) for each in found if each is not None}))

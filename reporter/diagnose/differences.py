@@ -12,7 +12,12 @@ from collectors.protocol.comparison import Comparison, TensorRole
 from collectors.protocol.repro_words import Property
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
-from reporter.diagnose.comparisons import describe, drop_metadata, find_gravest_difference
+from reporter.diagnose.comparisons import (
+    describe,
+    drop_metadata,
+    find_gravest_difference,
+    list_significant_differences,
+)
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.excuses import (
     OF_EAGER,
@@ -21,7 +26,6 @@ from reporter.diagnose.excuses import (
     differs,
     excuse,
     judge_harmless_difference,
-    list_significant_differences,
 )
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
 from reporter.diagnose.measuring import (

@@ -9,14 +9,13 @@ torch that are named below are those of 2.13.0.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collectors.protocol.comparison import Comparison, TensorRole, ValueDifference
+from collectors.protocol.comparison import Comparison, TensorRole
 from collectors.protocol.repro_words import Property
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
-from reporter.diagnose.comparisons import describe
+from reporter.diagnose.comparisons import describe, list_significant_differences
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung, describe_reference
 from reporter.diagnose.measuring import make_diagnosis
@@ -43,17 +42,13 @@ from reporter.diagnose.rungs import (
     UNCACHED,
     UNDECLARED,
 )
+from reporter.diagnose.shifts import SIZES, find_shift, moves
 
-#: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
-#: excuse it.
-_AS_FAR = 0.5
 #: Eager may be off float64 by so much of the values' size before a verdict says so.
 _FAR_OFF = 0.1
 #: Properties of a comparison that are values, of tensors or of Python.
 VALUES = frozenset({*TensorRole, Property.PYTHON_VALUE})
-#: Sizes that may depend on values, as those of `nonzero` and `unique` do.
-_SIZES = frozenset({Property.SHAPE, Property.STRUCTURE})
-_VALUES_AND_SIZES = VALUES | _SIZES
+_VALUES_AND_SIZES = VALUES | SIZES
 #: The same, and what the program does to Python's state: with eager's random numbers all of it must
 #: be gone.
 _ALL_DRAWN = _VALUES_AND_SIZES | {Property.SIDE_EFFECT}
@@ -90,11 +85,6 @@ def _list_wrong_properties(rung: MeasuredRung) -> frozenset[str]:
     return frozenset((*values, *(item["property"] for item in comparison["metadata"])))
 
 
-def list_significant_differences(comparison: Comparison) -> list[ValueDifference]:
-    """The values that are not within rounding."""
-    return [item for item in comparison["values"] if not item["same"]]
-
-
 def differs(rung: MeasuredRung) -> bool:
     """Whether a rung returned something that the rule minds."""
     return rung.outcome == RungOutcome.DIFFERS
@@ -127,7 +117,7 @@ def _excuse_uninitialized_memory(runner: LadderRunner, compiled: MeasuredRung) -
     if not names:
         return None
     filled = runner.measure(FILLED)
-    if not differs(filled) or not _moves(filled, compiled.comparison):
+    if not differs(filled) or not moves(filled.comparison, compiled.comparison):
         return None
     changed = filled.detail.replace(" in eager", " as it is").replace(" compiled", " filled")
     summary = (
@@ -140,7 +130,7 @@ def _excuse_uninitialized_memory(runner: LadderRunner, compiled: MeasuredRung) -
 def _excuse_unsteady_eager(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
     """Eager differs from eager."""
     again = runner.ladder[AGAIN]
-    if not differs(again) or not _moves(again, compiled.comparison):
+    if not differs(again) or not moves(again.comparison, compiled.comparison):
         return None
     summary = f"Eager differs from eager: {again.detail}."
     return make_diagnosis(runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
@@ -154,7 +144,7 @@ def _excuse_undeclared_write(runner: LadderRunner, compiled: MeasuredRung) -> Di
     if not names:
         return None
     without = runner.measure(UNDECLARED)
-    if not differs(without) or not _moves(without, compiled.comparison):
+    if not differs(without) or not moves(without.comparison, compiled.comparison):
         return None
     summary = (
         f"The program's own operator {names[0]} writes to an argument that its schema does not name"
@@ -172,7 +162,7 @@ def _excuse_ignored_cache(runner: LadderRunner, compiled: MeasuredRung) -> Diagn
     if not differs(runner.ladder[Backend.EAGER.value]):
         return None
     without = runner.measure(UNCACHED)
-    if not differs(without) or not _moves(without, compiled.comparison):
+    if not differs(without) or not moves(without.comparison, compiled.comparison):
         return None
     summary = (
         "Dynamo traces functions under functools.lru_cache and ignores their caches, as it warns:"
@@ -309,7 +299,10 @@ def _excuse_colliding_writes(runner: LadderRunner, compiled: MeasuredRung) -> Di
     """
     comparison, facts = compiled.comparison, runner.ladder.facts
     assert comparison is not None
-    if not facts.get("lost_writes") or _find_shift(runner.measure(REORDERED), comparison) is None:
+    if (
+        not facts.get("lost_writes")
+        or find_shift(runner.measure(REORDERED).comparison, comparison) is None
+    ):
         return None
     write = facts["lost_writes"][0]
     summary = (
@@ -334,8 +327,8 @@ def _excuse_undefined_casts(runner: LadderRunner, compiled: MeasuredRung) -> Dia
     if not facts.get("undefined_casts") or not runner.ladder[below].agrees:
         return None
     changed = runner.measure(RECAST)
-    moves = changed.comparison is not None and _moves(changed, comparison)
-    if changed.outcome != RungOutcome.RAISES and not moves:
+    is_moved = changed.comparison is not None and moves(changed.comparison, comparison)
+    if changed.outcome != RungOutcome.RAISES and not is_moved:
         return None
     cast = facts["undefined_casts"][0]
     summary = (
@@ -392,7 +385,7 @@ def _excuse_restless_eager(runner: LadderRunner, compiled: MeasuredRung) -> Diag
     """
     comparison = compiled.comparison
     assert comparison is not None
-    shift = _find_shift(runner.ladder[AGAIN], comparison)
+    shift = find_shift(runner.ladder[AGAIN].comparison, comparison)
     if shift is None:
         return None
     summary = (
@@ -418,7 +411,7 @@ def _excuse_ill_condition(runner: LadderRunner, compiled: MeasuredRung) -> Diagn
     for name in (PERTURBED, PERTURBED_DOWN, *NUDGED, *sums):
         if name == NUDGED[0]:
             runner.start_ahead(NUDGED)
-        shift = _find_shift(runner.measure(name), comparison)
+        shift = find_shift(runner.measure(name).comparison, comparison)
         if shift is not None:
             return _diagnose_sensitive_eager(runner, comparison, shift, name)
     return None
@@ -509,77 +502,6 @@ def _compute_error_of_eager(comparison: Comparison | None) -> float | None:
         if item.get("scale") and item.get("eager_error_vs_fp64") and not item.get("tight")
     ]
     return max((share for share in shares if share > _FAR_OFF), default=None)
-
-
-# -- how far eager moves --------------------------------------------------------------------------
-
-
-def _locate(item: ValueDifference) -> str:
-    """Inputs and gradients are numbered among those that differ; their labels stay."""
-    return item.get("label") or item["where"]
-
-
-def _find_size_changes(comparison: Comparison | None) -> set[str]:
-    """The places whose sizes differ."""
-    metadata = comparison["metadata"] if comparison else ()
-    return {item["where"] for item in metadata if item["property"] in _SIZES}
-
-
-def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
-    """Whether a variation of eager moves every part of the result that is to be excused."""
-    if rung.comparison is None or comparison is None:
-        return True
-    resized = _find_size_changes(rung.comparison)
-    elsewhere = {item["where"] for item in rung.comparison["metadata"]}
-    moved = {_locate(item) for item in rung.comparison["values"]} | resized
-    values = {_locate(item) for item in list_significant_differences(comparison)}
-    python = {i["where"] for i in comparison["metadata"] if i["property"] == Property.PYTHON_VALUE}
-    if not values and not comparison["metadata"]:
-        values = {_locate(item) for item in comparison["values"]}
-    return _find_size_changes(comparison) <= resized and values <= moved and python <= elsewhere
-
-
-def _find_shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
-    """How far a rung of eager is from eager, in words; None if not nearly as far everywhere as the
-    compiled result is off.
-
-    Both the largest error and the mean square count: one element at a threshold excuses no whole
-    tensor. Where eager's sizes move with their values, so may the compiled call's.
-    """
-    if not _moves(moved, comparison) or moved.comparison is None:
-        return None
-    resized = _find_size_changes(moved.comparison)
-    found = {_locate(item): item for item in moved.comparison["values"]}
-    shifts = []
-    for item in list_significant_differences(comparison):
-        if item["where"] in resized:
-            continue
-        other = found.get(_locate(item))
-        if other is None or not _is_as_far(other, item):
-            return None
-        shifts.append(other["max_abs_error"])
-    if any(map(math.isnan, shifts)):
-        return "to NaN, or from it"
-    if shifts:
-        return f"by {max(shifts):.3g}"
-    return "to another size" if resized and _find_size_changes(comparison) else None
-
-
-def _is_as_far(moved: ValueDifference, off: ValueDifference) -> bool:
-    if off.get("nan_moved"):
-        moves_nan = moved.get("nan_moved", 0) >= _AS_FAR * off["nan_moved"]
-        return moves_nan and _find_largest(moved) >= _AS_FAR * _find_largest(off)
-    largest, square = moved.get("max_abs_error") or 0.0, moved.get("rms_error") or 0.0
-    return (
-        largest > 0
-        and largest >= _AS_FAR * (off.get("max_abs_error") or 0.0)
-        and square >= _AS_FAR * (off.get("rms_error") or 0.0)
-    )
-
-
-def _find_largest(item: ValueDifference) -> float:
-    """The largest error of the elements that are not NaN on one side alone."""
-    return item.get("max_abs_beside_nan", item.get("max_abs_error", 0.0))
 
 
 #: What eager alone shows; asked before the compiled call is looked at.
