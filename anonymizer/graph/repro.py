@@ -18,6 +18,8 @@ from collectors.protocol.repro_words import Property
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: The function that makes a callable anew, with the state that it has.
 PROGRAM_FACTORY = "program"
+#: The method that asks for the gradient of a tensor that is no leaf.
+KEEP_GRADIENT = "retain_grad"
 #: The parameter by which a whole script is given what compiles.
 COMPILE = "compile"
 #: How a derivative in eager mode is held against finite differences, as an expression of a callable

@@ -9,7 +9,13 @@ from collections.abc import Mapping
 
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.graph.randomness import write_seed
-from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, ReproBody, indent
+from anonymizer.graph.repro import (
+    DERIVATIVES,
+    KEEP_GRADIENT,
+    ReproAssertion,
+    ReproBody,
+    indent,
+)
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Kind
 from collectors.protocol.repro_words import Property
 
@@ -99,6 +105,9 @@ def _run_for_state(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     if body.convention.observes_arguments:
         made = ["args = inputs()", f"model = {body.callable}"]
         args, state = "args", "[held(arg) for arg in args if not isinstance(arg, torch.Tensor)]"
+        if f".{KEEP_GRADIENT}(" in body.definitions:
+            kept = "arg.retains_grad if isinstance(arg, torch.Tensor) else held(arg)"
+            state = f"[{kept} for arg in args]"
     else:
         made = [f"model, state = {body.callable}"]
         args, state = "inputs()", "state()"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from anonymizer.graph.containers import is_container, is_object
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.randomness import is_seed, write_seed
-from anonymizer.graph.repro import ReproAssertion, ReproBody, indent
+from anonymizer.graph.repro import KEEP_GRADIENT, ReproAssertion, ReproBody, indent
 from anonymizer.plain.function import tidy_functions
 from anonymizer.plain.renaming import rename_program
 from anonymizer.plain.script import Script
@@ -133,9 +133,12 @@ def _call_and_count(body: ReproBody, assertion: ReproAssertion) -> tuple[str, li
 
 
 def _call_with_arguments(script: Script, body: ReproBody, assertion: ReproAssertion) -> list[str]:
-    """One argument made twice, which both sides may change."""
+    """One argument made twice, which both sides may change, or whose gradient they keep."""
     trees = {name: ast.parse(text, mode="eval").body for name, text in script.arguments if text}
     kept = [name for name, tree in trees.items() if is_container(tree) or is_object(tree)]
+    is_gradient = not kept and f".{KEEP_GRADIENT}(" in script.definitions
+    if is_gradient:
+        kept = [name for name, tree in trees.items() if "requires_grad" in ast.unparse(tree)]
     if len(kept) != 1:
         raise ValueError("several arguments hold state")
     (own,) = kept
@@ -153,6 +156,8 @@ def _call_with_arguments(script: Script, body: ReproBody, assertion: ReproAssert
         before.append(f"compiled = {compiled}")
         calls = _repeat([calls[0], f"compiled({given[1]})"], body.convention.state_calls)
     read = ["expected, actual = vars(expected), vars(actual)"] if is_object(trees[own]) else []
+    if is_gradient:
+        read = ["expected, actual = expected.retains_grad, actual.retains_grad"]
     return [
         *([script.called.setup] if script.called.setup else []),
         *(line for line in script.statements if not is_seed(line)),

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, TypedDict
 
 from anonymizer.graph.randomness import write_seed
+from anonymizer.graph.repro import KEEP_GRADIENT
 from anonymizer.source.objects.syntax import parse_expression
 from anonymizer.source.objects.tensors import (
     write_flat_storage,
@@ -166,14 +167,15 @@ class _Inputs:
 
 
 def _writes_in_place(statements: Iterable[ast.stmt]) -> bool:
-    """Whether a program may change a tensor that it is given."""
+    """Whether a program may change a tensor that it is given, or asks for its gradient to be kept,
+    which says nothing of a leaf.
+    """
     return any(
         isinstance(node, ast.AugAssign)
         or isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Store)
         or isinstance(node, ast.Attribute)
-        and node.attr.endswith("_")
-        and not node.attr.endswith("__")
+        and (node.attr.endswith("_") and not node.attr.endswith("__") or node.attr == KEEP_GRADIENT)
         for statement in statements
         for node in ast.walk(statement)
     )

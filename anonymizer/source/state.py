@@ -16,7 +16,7 @@ from dataclasses import replace
 from anonymizer.graph.containers import is_container, is_object, read_callee_name
 from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.program_factory import DeclarationRewriter
-from anonymizer.graph.repro import PROGRAM_FACTORY
+from anonymizer.graph.repro import KEEP_GRADIENT, PROGRAM_FACTORY
 from anonymizer.source.program import STATE, SourceProgram, find_state_reader, is_state_reader
 
 _MODEL = "model"
@@ -28,6 +28,13 @@ _DICTIONARIES = frozenset("dict defaultdict OrderedDict Counter".split())
 def holds_objects(program: SourceProgram) -> bool:
     """Whether a program is given anything that a call can change beside tensors."""
     return any(is_container(given) or is_object(given) for given in program.list_arguments())
+
+
+def _keeps_gradients(program: SourceProgram) -> bool:
+    """Whether a program asks for the gradient of a tensor to be kept."""
+    return KEEP_GRADIENT in {
+        node.attr for node in ast.walk(program.definitions) if isinstance(node, ast.Attribute)
+    }
 
 
 def forget_stored(program: SourceProgram) -> SourceProgram | None:
@@ -59,11 +66,12 @@ def _sets_one_of(node: ast.stmt, names: set[str]) -> bool:
 
 
 def observe(program: SourceProgram) -> Iterator[SourceProgram]:
-    """The program with its state beside it: what its arguments hold, then lengths of containers, or
+    """The program with its state beside it: what its arguments hold, or whether they are going to
+    keep their gradients, then lengths of containers, or
     their keys, before their contents, and one call before two. Nothing where it has no state to be
     seen.
     """
-    if program.backend is None and holds_objects(program):
+    if program.backend is None and (holds_objects(program) or _keeps_gradients(program)):
         yield from (
             replace(program, state_calls=calls, observes_arguments=True) for calls in (1, 2)
         )

@@ -35,6 +35,7 @@ from . import (
     undefined_writes,
 )
 from .python_state import walk
+from .python_state.leaves import note_kept_gradients
 from .reachable import find_reachable
 from .variations import kept_draws, precision, summation
 
@@ -315,7 +316,8 @@ def find_parameters(options: CompileOptions, function: Any) -> Dict[str, torch.T
 def note_state(
     options: CompileOptions, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> walk.PythonState:
-    """Python's state that is compared; torch.export keeps none of it.
+    """Python's state that is compared, and which tensors keep their gradients; torch.export keeps
+    none of it.
 
     Args:
         options: tell whether the program is an exported one, and have its `backend`.
@@ -326,7 +328,9 @@ def note_state(
     """
     if exporting.is_exported(options):
         return {}
-    return walk.note(function, args, kwargs, options.get("backend"))
+    state = walk.note(function, args, kwargs, options.get("backend"))
+    tensors = context.find_reachable(function, args, kwargs)
+    return {**state, "gradients": note_kept_gradients(tensors)}
 
 
 class _Stage:

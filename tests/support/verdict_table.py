@@ -179,6 +179,7 @@ CASES: dict[str, Case] = {
     "effect_lost_in_a_key": _bug("wrong_metadata", "dynamo"),
     "effect_lost_in_an_order": _bug("wrong_metadata", "dynamo"),
     "effect_lost_in_a_default": _bug("wrong_metadata", "aot_autograd"),
+    "effect_keeps_a_gradient": _bug("wrong_metadata", "backend"),
     "right_clock_in_a_log": _fine("not_reproduced", "none", live=True),
     "right_effects_that_compiling_changes": _fine("not_reproduced", "none", live=True),
     "right_effects_of_random_numbers": _fine("not_reproduced", "none"),

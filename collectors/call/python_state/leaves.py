@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import types
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
 import torch
 
@@ -52,6 +52,16 @@ def note_leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
     if kind in (types.FunctionType, types.MethodType, functools.partial):
         return ("object", "function")
     return ("object", kind.__name__)
+
+
+def note_kept_gradients(tensors: Dict[str, torch.Tensor]) -> Dict[str, Leaf]:
+    """Which tensors are going to keep the gradient of a backward pass, as `Tensor.retain_grad` asks
+    of those that are no leaves. The gradient itself is compared with those of the outputs.
+
+    Args:
+        tensors: by the label under which all runs know them.
+    """
+    return {label: ("bool", bool(tensor.retains_grad)) for label, tensor in tensors.items()}
 
 
 def _summarize(tensor: torch.Tensor) -> Tuple[float, ...]:

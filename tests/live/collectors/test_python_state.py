@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.call import circumstances, effect_comparison, outputs, restoring
+from collectors.call import circumstances, effect_comparison, outputs, restoring, rungs
 from collectors.call.outputs import Snapshot
 from collectors.call.python_state import leaves, walk
 
@@ -267,6 +267,23 @@ def test_a_note_ends_with_cycles_and_with_large_containers() -> None:
     loop.append(loop)
     state = walk.note(lambda: loop, (), {})
     assert sum(len(fields) for fields in state.values()) < 300
+
+
+def test_it_is_noted_which_tensors_keep_their_gradients() -> None:
+    def run(keeps: bool) -> outputs.SavedEffects:
+        hidden, leaf = torch.ones(2, requires_grad=True) * 2, torch.ones(2, requires_grad=True)
+        parts = ({}, lambda x: x, ([hidden], leaf), {})
+        before = rungs.note_state(*parts)
+        leaf.retain_grad()  # a leaf keeps it without being asked
+        if keeps:
+            hidden.retain_grad()
+        return {"before": before, "after": rungs.note_state(*parts)}
+
+    one, other = snapshot(run(True)), snapshot(run(False))
+    assert effect_comparison.find_differences(one, snapshot(run(True)), [one]) == []
+    (found,) = effect_comparison.find_differences(one, other, [one])
+    assert found["property"] == "side effect"
+    assert (found["eager"], found["compiled"]) == ("True", "False (as before the call)")
 
 
 def test_objects_that_refuse_to_be_looked_at_do_no_harm() -> None:

@@ -29,6 +29,16 @@ def test_of_a_format_the_letter_stays_that_an_object_may_not_know(spec: str, kep
     assert ".size(0)" + kept + "}" in text
 
 
+@pytest.mark.parametrize(
+    ("called", "is_result"), [("retain_grad", True), ("mul_", True), ("__len__", False)]
+)
+def test_a_result_whose_gradient_is_asked_for_is_no_leaf(called: str, is_result: bool) -> None:
+    gathered = handmade(f"def f(x):\n    x.{called}()\n    return x.sin()")
+    gathered["tensors"]["t0"].update(requires_grad=True, is_leaf=False)
+    made = rebuild(gathered, {"retain_grad", "mul_", "sin"})
+    assert any(line.endswith(").clone()") for line in made.write_inputs()) is is_result
+
+
 def test_generated_names_avoid_private_ones() -> None:
     made = rebuild(
         handmade("def f(value1, arg1):\n    value2 = value1 + arg1\n    return value2", 2), ()

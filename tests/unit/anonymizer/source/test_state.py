@@ -128,6 +128,19 @@ def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made
             exec(changed, {"__name__": "__main__"})
 
 
+def test_whether_an_argument_keeps_its_gradient_is_read_where_the_program_asks_for_that() -> None:
+    made = "torch.ones(2, requires_grad=True).clone()"
+    one = next(observe(program("def repro(x):\n    x.retain_grad()", given=f"({made},)")))
+    assert one.observes_arguments and one.state_calls == 1
+    harness = render_harness(body_of(one), ASSERTION)
+    plain = render_plain(body_of(one), ASSERTION, PlainForm.PLAINEST)
+    assert "arg.retains_grad if isinstance(arg, torch.Tensor)" in harness
+    assert f"expected = {made}\nactual = {made}\n" in plain
+    assert "expected, actual = expected.retains_grad, actual.retains_grad" in plain
+    untold = program("def repro(x):\n    return x * 2", given=f"({made},)")
+    assert not any(each.observes_arguments for each in observe(untold))
+
+
 STORING = """
 class Thing1:
     def __init__(self):
