@@ -45,6 +45,18 @@ def find_torch_folder() -> str:
     return os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep
 
 
+def stops_recomputation(error: BaseException) -> bool:
+    """Whether torch itself ends a call by this exception, and catches it: activation checkpointing
+    does once it has what the backward pass needs (`_StopRecomputationError` in
+    `torch/utils/checkpoint.py`, 2.1 to 2.15).
+    """
+    kind = type(error)
+    return (kind.__module__, kind.__name__) == (
+        "torch.utils.checkpoint",
+        "_StopRecomputationError",
+    )
+
+
 def _collect_chain(error: BaseException) -> List[BaseException]:
     chain = [error]
     seen = {id(error)}

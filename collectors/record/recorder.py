@@ -235,6 +235,10 @@ class Recorder(CallWatcher):
                 self.fork_servers.remove(pid)
 
     def _tell_raised(self, number: int, error: BaseException, is_compared: bool) -> None:
+        if failure.stops_recomputation(error):
+            if is_compared:
+                self.ask({"event": "forgotten", "call": number})
+            return
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": is_compared})
 

@@ -116,6 +116,15 @@ def test_a_gradient_inside_vmap_is_left_alone(record: Record) -> None:
     assert symptoms(recording) == []
 
 
+def test_a_call_that_checkpointing_stops_once_it_has_what_it_needs_did_not_fail(
+    record: Record,
+) -> None:
+    recording = record("recomputed_by_a_checkpoint")
+    assert recording.script.output == "True\n"
+    assert symptoms(recording) == []
+    assert recording.counts.compared > 0 and recording.counts.unchecked == 0
+
+
 @pytest.mark.parametrize("module", ["", "script"])
 def test_the_leak_check_hears_of_every_module_of_the_users(
     module: str, record: Record, tmp_path: Path
