@@ -29,6 +29,16 @@ from templates.summaries import STATED_LIMIT
 
 #: Folders of torch whose frames in a traceback say that the compiler was at work.
 _COMPILER = ("torch/_dynamo/", "torch/_functorch/", "torch/_inductor/")
+#: What of a program beside its results was looked at.
+_COMPARED_STATE = (
+    " Of Python's state, the program's own attributes, containers, globals and closures"
+    " that these calls can reach were compared; what is printed was not."
+)
+#: The same of an exported one (`rungs.note_state`).
+_EXPORTED_STATE = (
+    " What an exported program leaves undone to Python's attributes, containers and globals was"
+    " not compared: torch.export takes their values as they are when it exports."
+)
 #: Where a run without the compiler does not fail.
 _NOT_ALONE = (
     " With TORCHDYNAMO_DISABLE=1 the script does not fail in this way: look at what was not"
@@ -312,8 +322,7 @@ def _describe_agreement(recording: Recording) -> str:
             f"The script fails{_locate(recording.script.exception)}, but what {made}"
             " returned agrees with eager on the same inputs:"
             " what fails is not the result of a compiled call."
-            " Of Python's state, the program's own attributes, containers, globals and closures"
-            " that these calls can reach were compared; what is printed was not."
+            + (_EXPORTED_STATE if recording.counts.exports else _COMPARED_STATE)
             + (_NOT_ALONE if recording.further_runs.fails_uncompiled is False else "")
             + _describe_obstacles(recording)
         )
