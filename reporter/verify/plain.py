@@ -27,7 +27,7 @@ from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
-from reporter.core.kinds import WRONG_VALUES, Compiler, Kind
+from reporter.core.kinds import CRASHES, WRONG_VALUES, Compiler, Kind
 from reporter.execution import control
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.contrast import ContrastInterpreter, has_passed
@@ -267,18 +267,31 @@ class PlainSearch:
 
     def _drop_seed(self, body: ReproBody, assertion: ReproAssertion, form: PlainForm) -> PlainForm:
         """The form without a seed before the inputs, where no random number there counts; a form
-        that reseeds sets one before each call as well.
+        that reseeds sets one before each call as well. Of a crash they do not count where it is
+        there with those of every seed that is tried.
         """
         bare = form | PlainForm.UNSEEDED
         draws_weights = body.convention.is_module or "nn." in body.definitions
         draws_inputs = draws_random_numbers("\n".join(body.inputs))
-        if assertion.kind in WRONG_VALUES and draws_weights or draws_inputs:
+        is_drawn = draws_inputs or (
+            body.convention.is_script and self._meets_draws(body, assertion)
+        )
+        if assertion.kind in WRONG_VALUES and draws_weights:
             return form
-        if body.convention.is_script and self._meets_draws(body, assertion):
+        if is_drawn and assertion.kind not in CRASHES:
             return form
         if self._write_text(body, assertion, bare) == self._write_text(body, assertion, form):
             return form
-        return self._find_first([bare], lambda each: self._ask_plain(body, assertion, each)) or form
+        others = assertion.list_seeds() if is_drawn else ()
+
+        def ask(each: PlainForm) -> _Question | None:
+            asked = self._ask_plain(body, assertion, each)
+            for seed in others:
+                other = self._ask_plain(body, replace(assertion, seed=seed), form)
+                asked = asked and other and asked + other
+            return asked
+
+        return self._find_first([bare], ask) or form
 
     def _spell_dynamic(
         self, body: ReproBody, assertion: ReproAssertion, form: PlainForm

@@ -78,6 +78,29 @@ def test_what_is_wrong_for_some_values_only_keeps_random_ones(pool: WorkerPool) 
     assert text is not None and "torch.manual_seed(0)\nx = torch.rand(2)\n" in text
 
 
+@pytest.mark.parametrize(("condition", "seeds"), [("x * 64 % 1 > 0", 0), ("x == seeded", 1)])
+def test_a_crash_has_a_seed_where_it_hangs_on_the_values_drawn(
+    condition: str, seeds: int, pool: WorkerPool
+) -> None:
+    refusing = (
+        "def custom_backend(gm, example_inputs):\n"
+        "    seeded = torch.rand(2, generator=torch.Generator().manual_seed(0))\n"
+        "    def call(x):\n"
+        f"        if ({condition}).any():\n"
+        "            raise KeyError('fractions')\n"
+        "        return gm(x)\n"
+        "    return call"
+    )
+    assertion = ReproAssertion("crash", BACKEND, prelude=refusing)
+    made = candidate("def repro(x):\n    return x.cos()", "torch.rand(2)", assertion)
+    shown = run_cold(Path(interpreter.WARM), format_program(made.render()), 120, describe=True)
+    wanted = find_failure(shown)
+    assert wanted is not None and wanted.exception == "KeyError"
+    found = PlainSearch(pool, make_matcher(wanted)).find(made.build_parts(), made.draws)
+    assert found is not None and found.text.count("torch.rand(") == 2
+    assert found.text.count("torch.manual_seed(0)") == seeds
+
+
 def test_a_program_that_draws_gets_the_same_numbers_twice_and_no_seed_before(
     pool: WorkerPool,
 ) -> None:
