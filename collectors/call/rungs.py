@@ -329,7 +329,7 @@ def note_state(
     if exporting.is_exported(options):
         return {}
     state = walk.note(function, args, kwargs, options.get("backend"))
-    tensors = context.find_reachable(function, args, kwargs)
+    tensors = find_reachable(function, args, kwargs)
     return {**state, "gradients": note_kept_gradients(tensors)}
 
 
