@@ -24,8 +24,8 @@ _PLAIN_BASES = frozenset(("nn.Module", "object"))
 _Entry = tuple[SourceProgram, ast.ClassDef]
 #: The same with a constructor, and a statement of it.
 _TensorPlace = tuple[SourceProgram, ast.ClassDef, ast.FunctionDef, ast.stmt]
-#: A program, a call in its entry, which of the arguments this is given, the sizes of its result, and
-#: whether that needs a gradient.
+#: A program, a call in its entry (`find_expressions`), which of the arguments this is given, the
+#: sizes of its result, and whether that needs a gradient.
 _EmbeddedPlace = tuple[SourceProgram, Any, int, list[ast.expr], bool]
 #: A program, a class of it, the statement that gives it an attribute, and that one's name.
 _AttributePlace = tuple[SourceProgram, ast.ClassDef, ast.stmt, str]

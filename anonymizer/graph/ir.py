@@ -80,8 +80,8 @@ class Recipe:
 
     `normal` has its mean in `low` and its deviation in `high`, `ties` whole numbers times `step`,
     `literal` the `values` of a tensor of that `shape`. `linspace` goes from `low` to `high`, both
-    included, `definite` is a positive definite matrix, or a batch of the same one. `specials` are further values, as text, with
-    the share of elements that get them.
+    included, `definite` is a positive definite matrix, or a batch of the same one. `specials` are
+    further values, as text, with the share of elements that get them.
     """
 
     kind: RecipeKind

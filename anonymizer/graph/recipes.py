@@ -111,8 +111,8 @@ def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> R
 
 def _make_ordered(low: float, high: float, stats: TensorStatistics) -> Recipe:
     """Numbers at equal distances, rising or falling as the recorded ones do."""
-    ends = (low, high) if stats["structure"] == "ascending" else (high, low)
-    return Recipe("linspace", *ends)
+    rises = stats["structure"] == "ascending"
+    return Recipe("linspace", low, high) if rises else Recipe("linspace", high, low)
 
 
 def make_recipe_chooser(level: str) -> ChooseRecipe:
