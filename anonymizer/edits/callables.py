@@ -71,6 +71,39 @@ def free_bound_methods(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
+def free_modules(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make a function of a module class of a script that has a `forward` alone, which does nothing
+    with the object: `compile(Block1())(x)` as `compile(helper1)(x)`.
+    """
+
+    def locate(each: SourceProgram) -> list[tuple[SourceProgram, ast.ClassDef, ast.FunctionDef]]:
+        return [
+            (each, owner, forward)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef) and len(owner.body) == 1
+            if [ast.unparse(base) for base in owner.bases] == ["nn.Module"]
+            for forward in owner.body
+            if isinstance(forward, ast.FunctionDef) and forward.name == "forward"
+            if not (owner.keywords or owner.decorator_list) and _needs_no_object(forward)
+        ]
+
+    def change(location: tuple[SourceProgram, ast.ClassDef, ast.FunctionDef]) -> bool:
+        whole, owner, forward = location
+        made = [
+            place
+            for place in find_expressions(whole, ast.Call)
+            if ast.unparse(place[3]) == f"{owner.name}()"
+        ]
+        forward.name, forward.args.args = _make_name(whole), forward.args.args[1:]
+        for place in made:
+            put_at(place, ast.Name(forward.name, ast.Load()))
+        whole.definitions.body[whole.definitions.body.index(owner)] = forward
+        return bool(made) and owner.name not in find_names(whole.definitions)
+
+    if program.is_script:
+        yield from change_each(program, locate, change)
+
+
 def _drop_other_name(whole: ast.Module, function: str) -> None:
     """Calls a function by its own name where a variable beside it is nothing else."""
     for statement in list(whole.body):

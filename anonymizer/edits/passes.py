@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from anonymizer.edits.absorption import absorb, replace_single_lists
-from anonymizer.edits.callables import drop_lambdas, free_bound_methods, skip_entry
+from anonymizer.edits.callables import (
+    drop_lambdas,
+    free_bound_methods,
+    free_modules,
+    skip_entry,
+)
 from anonymizer.edits.entry import (
     free_class_attributes,
     free_entry,
@@ -71,6 +76,7 @@ PASSES: tuple[Edit, ...] = (
     drop_fields,
     free_methods,
     free_bound_methods,
+    free_modules,
     inline,
     drop_lambdas,
     iterate_values,

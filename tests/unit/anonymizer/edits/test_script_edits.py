@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import textwrap
 
+import pytest
+
+from anonymizer.edits.callables import free_modules
 from anonymizer.edits.expressions import unpack_arguments
 from anonymizer.edits.inlining import iterate_values, propagate, split_assignments, unroll
 from anonymizer.edits.passes import Edit
@@ -46,6 +49,38 @@ def test_a_constructor_is_given_no_more_than_it_reads() -> None:
         """)
     ((text, _),) = apply(drop_unread_parameters, program)
     assert "def __init__(self, attr2):" in text and "value1 = Thing1(3)" in text
+
+
+MODULE = """
+    class Block1(nn.Module):
+        def forward(self, x, y):
+            return x.abs()
+    value1 = torch.ones(2)
+    expected = Block1()(value1, value1)
+    out = compile(Block1())(value1, value1)
+    """
+
+
+def test_a_module_that_is_no_more_than_its_forward_is_a_function() -> None:
+    ((text, _),) = apply(free_modules, script(MODULE))
+    assert text.startswith("def helper1(x, y):\n    return x.abs()")
+    assert text.endswith(
+        "expected = helper1(value1, value1)\nout = compile(helper1)(value1, value1)"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MODULE.replace("x.abs()", "x + self.training"),
+        MODULE.replace("(nn.Module)", "(nn.ReLU)"),
+        MODULE.replace("expected = Block1()", "expected = isinstance(value1, Block1) or Block1()"),
+        MODULE.replace("Block1()", "Block1(1)"),
+    ],
+    ids=["reads itself", "another base", "is named", "is given something"],
+)
+def test_a_module_that_is_more_stays(text: str) -> None:
+    assert apply(free_modules, script(text)) == []
 
 
 def test_what_is_still_read_stays_an_argument_of_the_failing_call() -> None:
