@@ -51,17 +51,18 @@ def find_structure(values: torch.Tensor) -> Optional[ValueStructure]:
         "ascending" or "descending" for a vector of three numbers or more, not all equal; "definite"
         for a symmetric positive definite matrix of two rows or more, or a batch of them; else None.
     """
+    wide = values.double()  # few operators take each dtype
     if values.dim() == 1:
-        if values.numel() < 3 or bool((values == values[0]).all()):
+        if values.numel() < 3 or bool((wide == wide[0]).all()):
             return None
-        steps = values.double().diff()
+        steps = wide.diff()
         if bool((steps >= 0).all()):
             return "ascending"
         return "descending" if bool((steps <= 0).all()) else None
     is_square = values.dim() > 1 and 1 < values.shape[-1] == values.shape[-2] <= _MOST_ROWS
     if not is_square or not values.is_floating_point() or not values.numel():
         return None
-    wide = values.cpu().double()
+    wide = wide.cpu()
     if bool(((wide - wide.mT).abs() > _ROUNDING * wide.abs().max()).any()):
         return None
     failed: torch.Tensor = torch.linalg.cholesky_ex(wide).info

@@ -166,6 +166,12 @@ def test_the_closest_level_keeps_what_operators_ask_of_values(name: str) -> None
     assert kept(eval(rewritten, {"torch": torch})), rewritten
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "bfloat16", "uint8", "uint16"])
+def test_an_order_is_found_in_every_dtype(dtype: str) -> None:
+    tensor = torch.tensor([0.0, 1.0, 3.0]).to(getattr(torch, dtype))
+    assert measure_distribution(tensor)["structure"] == "ascending"
+
+
 @pytest.mark.parametrize(
     "tensor",
     [
@@ -175,9 +181,10 @@ def test_the_closest_level_keeps_what_operators_ask_of_values(name: str) -> None
         torch.randn(3, 3),
         torch.tensor([[1.0, 2.0], [2.0, 1.0]]),
         torch.tensor([[1.0, 2.0], [0.0, 9.0]]),
+        torch.tensor([[2, 1], [1, 2]]),
         torch.tensor([0.5, 1.0, 2.0], requires_grad=True),
     ],
-    ids=["two", "constant", "mixed", "any", "indefinite", "unsymmetric", "a weight"],
+    ids=["two", "constant", "mixed", "any", "indefinite", "unsymmetric", "whole", "a weight"],
 )
 def test_other_values_have_no_structure(tensor: torch.Tensor) -> None:
     assert "structure" not in measure_distribution(tensor)
