@@ -15,6 +15,12 @@ from anonymizer.graph.layouts import (
 from anonymizer.graph.recipes import clip_share, write_definite
 from collectors.protocol.program_source import SpecStatistics, TensorSpec
 
+#: How many dimensions a tensor of a pattern has.
+_RANKS = {
+    **dict.fromkeys(("ascending", "descending"), (1,)),
+    **dict.fromkeys(("tril", "triu", "eye"), (2,)),
+    "definite": range(2, 64),
+}
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
@@ -178,6 +184,8 @@ def _write_values(spec: TensorSpec, exact: bool) -> str:
 
 def _write_pattern(shape: list[int], stats: SpecStatistics, dtype: str, typed: str) -> str | None:
     pattern = stats.get("pattern")
+    if pattern in _RANKS and len(shape) not in _RANKS[pattern]:
+        return None  # of the storage that a matrix lies in, which has no rows
     if pattern == "constant" and stats.get("min") is not None and not stats.get("has_nan"):
         value = stats["min"]
         if value in (0.0, 1.0):

@@ -166,6 +166,13 @@ def test_the_closest_level_keeps_what_operators_ask_of_values(name: str) -> None
     assert kept(eval(rewritten, {"torch": torch})), rewritten
 
 
+def test_a_matrix_in_a_larger_storage_is_no_matrix_as_large_as_that() -> None:
+    tensor = torch.zeros(20).as_strided((3, 3), (6, 1)).copy_(torch.eye(3) + 0.3)
+    spec = read_tensor_spec(tensor)
+    assert spec["stats"]["pattern"] == "definite"
+    assert write_spec(spec) == "torch.rand(15).as_strided((3, 3), (6, 1))"
+
+
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "bfloat16", "uint8", "uint16"])
 def test_an_order_is_found_in_every_dtype(dtype: str) -> None:
     tensor = torch.tensor([0.0, 1.0, 3.0]).to(getattr(torch, dtype))
