@@ -62,13 +62,13 @@ def judge_sharded(recording: Recording) -> Diagnosis | None:
 
 
 def may_be_rounding(recording: Recording) -> bool:
-    """Whether the script has rounded results, and nothing else was found that explains its
-    assertion: a result that is too large for its dtype is no rounding.
+    """Whether the script has rounded results, also magnified ones, and nothing else was found that
+    explains its assertion: a result that is too large for its dtype is no rounding.
     """
     facts = recording.further_runs.operators
     return (
         facts is not None
-        and facts["rounded"] > 0
+        and (facts["rounded"] > 0 or facts["ill"] != [])
         and not facts["overflowed"]
         and explain_assertion(recording) is None
     )
@@ -125,10 +125,11 @@ def explain_assertion(recording: Recording) -> Diagnosis | None:
             f"The program draws random numbers while it computes ({names}), so that no two runs of"
             " it give the same.",
         )
-    if facts["ill"]:
-        return _diagnose(Kind.ILL_CONDITIONED, _describe_rounding(facts["ill"][0]))
-    # without the compiler, what a script holds bit by bit against eager mode is eager mode
+    # without the compiler, what a script holds bit by bit against eager mode is eager mode, and
+    # what it holds against a compiled result need have nothing to do with an operator on its way
     is_eager = recording.further_runs.fails_uncompiled is None
+    if facts["ill"] and (is_eager or recording.further_runs.right_in_float64):
+        return _diagnose(Kind.ILL_CONDITIONED, _describe_rounding(facts["ill"][0]))
     if facts["rounded"] and is_eager and _is_bitwise(recording):
         return _diagnose(
             Kind.ROUNDING,

@@ -149,6 +149,15 @@ def test_without_the_compiler_a_comparison_bit_by_bit_says_nothing_of_rounding()
     assert explain_assertion(run) is None
 
 
+def test_a_magnified_rounding_explains_what_float64_mends_where_the_script_compiles() -> None:
+    run = failed_assertion({"ill": [ILL]}, "assert torch.allclose(f(batch), compiled(batch))")
+    run.further_runs.fails_uncompiled = True
+    assert may_be_rounding(run) and explain_assertion(run) is None
+    run.further_runs.right_in_float64 = True
+    found = explain_assertion(run)
+    assert found is not None and found.kind == "ill_conditioned"
+
+
 def test_an_assertion_that_passes_in_float64_is_one_about_rounding() -> None:
     run = failed_assertion({"rounded": 3}, "torch.testing.assert_close(a, b)")
     assert may_be_rounding(run)
