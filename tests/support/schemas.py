@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 from collections.abc import Mapping
 
@@ -24,7 +25,11 @@ FOLDER = ROOT / "reporter" / "report" / "schema"
 
 def schema(name: str) -> str:
     """The JSON Schema of a kind of document, as text."""
-    return json.dumps(msgspec.json.schema(DOCUMENTS[name]), indent=2) + "\n"
+    document = msgspec.json.schema(DOCUMENTS[name])
+    for section in document["$defs"].values():
+        # Python removes the indentation of docstrings from 3.13 on
+        section["description"] = inspect.cleandoc(section["description"])
+    return json.dumps(document, indent=2) + "\n"
 
 
 def shipped_schema(name: str) -> str:

@@ -118,9 +118,9 @@ def test_a_call_that_names_its_arguments_keeps_them() -> None:
 
 def test_variables_of_an_unpacked_call_are_its_argument() -> None:
     program = script("value1, value2 = helper1(value3, 2)")
-    assert [text for text, _ in apply(unpack_arguments, program)] == [
-        "value1, value2 = (value3, value3)"
-    ]
+    ((text, _),) = apply(unpack_arguments, program)
+    # Python 3.10 writes both tuples with parentheses
+    assert ast.dump(ast.parse(text)) == ast.dump(ast.parse("value1, value2 = (value3, value3)"))
 
 
 def test_an_assignment_of_a_tuple_is_one_for_each_variable() -> None:

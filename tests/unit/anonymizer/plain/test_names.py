@@ -17,6 +17,7 @@ from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.names import shorten_names
 from anonymizer.plain.text import render_plain
 from collectors.protocol.repro_words import Property
+from reporter.core.formatting import format_program
 
 MODULE = """class Repro(nn.Module):
 
@@ -68,7 +69,7 @@ def test_a_lost_side_effect_reads_as_written_by_hand() -> None:
     )
     body = ReproBody(made, "program()", ("return (torch.ones(2),)",), STATE_CALL)
     assertion = ReproAssertion("wrong_metadata", property=Property.SIDE_EFFECT)
-    text = render_plain(body, assertion, PlainForm.PLAINEST)
+    text = format_program(render_plain(body, assertion, PlainForm.PLAINEST))
     assert "    state = []\n\n    def fn(x):\n        state.append(x)" in text
     assert "return (fn, lambda: len(state))" in text
     kept = render_plain(body, assertion, PlainForm.PLAINEST, keeps_names=True)

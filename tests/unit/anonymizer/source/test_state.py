@@ -7,26 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph.repro import CallingConvention, ReproAssertion, ReproBody
+from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.program import CallSequence, SourceProgram
 from anonymizer.source.state import forget_stored, observe, renew, wrap
-from collectors.protocol.repro_words import Property
 from reporter.core.operation_names import list_python_words
 from reporter.reduce.source_candidates import RewrittenProgram, make_judgeable
+from tests.support.state_programs import ASSERTION, OF_ARGUMENTS, body_of, keep_arguments, program
 
 SHOWN = 'assert actual() == expected(), f"compiled {actual()}, eager {expected()}"'
-ASSERTION = ReproAssertion("wrong_metadata", property=Property.SIDE_EFFECT)
-
-
-def program(
-    definitions: str, callable_expression: str = "repro", given: str = "(x,)"
-) -> SourceProgram:
-    inputs = ast.parse(f"def inputs():\n    x = torch.ones(2)\n    return {given}").body[0]
-    assert isinstance(inputs, ast.FunctionDef)
-    return SourceProgram(ast.parse(definitions), callable_expression, ast.Module(inputs.body, []))
 
 
 STATE = """
@@ -43,21 +34,13 @@ def repro(x):
 """
 
 
-def body_of(one: SourceProgram) -> ReproBody:
-    one = wrap(one)
-    return ReproBody(
-        one.write_definitions(),
-        one.callable_expression,
-        tuple(one.write_inputs()),
-        CallingConvention(state_calls=one.state_calls, observes_arguments=one.observes_arguments),
-    )
+def read_state(one: SourceProgram) -> str:
+    """What the program returns of its state; Python 3.10 writes `lambda :`."""
+    return wrap(one).write_definitions().rpartition("lambda")[2].lstrip(" :")
 
 
 def test_lengths_and_keys_come_before_contents_and_one_call_before_two() -> None:
-    read = [
-        (one.state_calls, wrap(one).write_definitions().rpartition("lambda: ")[2])
-        for one in observe(program(STATE))
-    ]
+    read = [(one.state_calls, read_state(one)) for one in observe(program(STATE))]
     lengths = "[len(state1), state2, vars(thing1), list(Thing1.items)])"
     contents = "[state1, state2, vars(thing1), Thing1.items])"
     assert read == [(1, lengths), (1, contents), (2, lengths), (2, contents)]
@@ -100,16 +83,6 @@ def test_the_repros_are_programs(at: int) -> None:
     assert plain.rstrip().endswith(SHOWN)
 
 
-OF_ARGUMENTS = (
-    ("def repro(x, arg2):\n    arg2['a'] = 1\n    return x", "(x, {})", "{}"),
-    (
-        "class Thing1:\n    a = 0\ndef repro(x, arg2):\n    arg2.a = 1\n    return x",
-        "(x, Thing1())",
-        "Thing1()",
-    ),
-)
-
-
 @pytest.mark.parametrize("definitions, given, made", OF_ARGUMENTS)
 def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made: str) -> None:
     one = next(observe(program(definitions, given=given)))
@@ -119,13 +92,6 @@ def test_what_an_argument_holds_is_read_first(definitions: str, given: str, made
     assert "def held(" in harness and list_python_words(harness) == ()
     assert f"expected, actual = {made}, {made}" in plain
     assert "torch.compile(fn)(x, actual)" in plain
-    for text in (harness, plain):
-        changed = text.replace("torch.compile(fn)(x, actual)", "actual").replace(
-            "lambda model: torch.compile(model)", "lambda model: lambda *args: None"
-        )
-        exec(text.replace("torch.compile", ""), {"__name__": "__main__"})
-        with pytest.raises(AssertionError, match="eager"):
-            exec(changed, {"__name__": "__main__"})
 
 
 def test_whether_an_argument_keeps_its_gradient_is_read_where_the_program_asks_for_that() -> None:
@@ -141,36 +107,10 @@ def test_whether_an_argument_keeps_its_gradient_is_read_where_the_program_asks_f
     assert not any(each.observes_arguments for each in observe(untold))
 
 
-STORING = """
-class Thing1:
-    def __init__(self):
-        self.attr1 = 4
-        self.attr2 = 2
-def repro(x, arg2):
-    arg2.attr1 = getattr(arg2, 'attr1', 1) + arg2.attr2
-    return x * arg2.attr1
-"""
-
-
 def test_objects_that_several_calls_get_are_made_once_on_each_side() -> None:
-    one = program(STORING, given="(x, Thing1())")
-    assertion = ReproAssertion("stale_graph", calls=((), ()))
-    made = replace(one, sequences=(CallSequence(one.inputs, assertion.calls),))
-    found = list(make_judgeable(RewrittenProgram(made), replace(assertion, calls=())))
-    kept = [content.program for content, asked in found if asked.keeps_arguments]
+    _, kept = keep_arguments()
     assert [item.write_definitions().count("self.attr1") for item in kept] == [1, 0]
     assert all("self.attr2 = 2" in item.write_definitions() for item in kept)
-    asked = replace(assertion, keeps_arguments=True)
-    body = body_of(kept[1])
-    harness = render_harness(body, asked)
-    plain = render_plain(body, asked, PlainForm.PLAINEST)
-    for text in (harness, plain):
-        stale = text.replace("lambda model: torch.compile(model)", "lambda model: stale(model)")
-        stale = stale.replace("torch.compile(fn)", "stale(fn)")
-        known = {"stale": lambda function: lambda x, thing: x * 3, "__name__": "__main__"}
-        exec(text.replace("torch.compile", ""), {"__name__": "__main__"})
-        with pytest.raises(AssertionError):
-            exec(stale, known)
 
 
 def test_tensors_alone_are_made_for_each_call() -> None:
@@ -232,11 +172,7 @@ class Net(nn.Module):
         self.store.pages.move_to_end("a")
         return x
 """
-    read = [
-        wrap(one).write_definitions().rpartition("lambda: ")[2]
-        for one in observe(program(source, "Net()"))
-        if one.state_calls == 1
-    ]
+    read = [read_state(one) for one in observe(program(source, "Net()")) if one.state_calls == 1]
     assert read[0] == "[list(model.store.pages)])"
     assert "vars(model)" in read[1] and "model.store.pages]" in read[1]
 
