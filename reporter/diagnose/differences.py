@@ -7,8 +7,9 @@ A difference is a bug only when nothing excuses it; an excuse counts only with i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
-from collectors.protocol.comparison import Comparison, TensorRole
+from collectors.protocol.comparison import Comparison, MetadataDifference, TensorRole
 from collectors.protocol.repro_words import Property
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
@@ -132,9 +133,10 @@ def _diagnose(
     """The verdict on a difference that nothing excuses."""
     comparison = compiled.comparison
     assert comparison is not None
-    layer = find_failing_layer(runner, differs)
-    seen = seen or measure_steadiness(runner, differs)
     kind, name = _choose_kind(runner, compiled)
+    shows = differs if kind != Kind.WRONG_METADATA else partial(_differs_in, name)
+    layer = find_failing_layer(runner, shows)
+    seen = seen or measure_steadiness(runner, shows)
     fault = _Fault(kind, layer, seen)
     if name == Property.SIDE_EFFECT and runner.ladder[runner.find_own_rung()].agrees:
         # a graph that is reused for other state: what writes it is Dynamo's
@@ -161,6 +163,19 @@ def _diagnose(
         comparison=comparison,
         reproduced=fault.seen,
     )
+
+
+def _differs_in(name: Property | None, rung: MeasuredRung) -> bool:
+    """Whether a rung shows a wrong property of this name, whatever its values are."""
+    return (
+        differs(rung)
+        and rung.comparison is not None
+        and any(_name_property(item) == name for item in rung.comparison["metadata"])
+    )
+
+
+def _name_property(wrong: MetadataDifference) -> Property:
+    return Property.SIDE_EFFECT if is_state(wrong) else wrong["property"]
 
 
 def _has_graph_of_another(runner: LadderRunner) -> bool:
@@ -259,11 +274,10 @@ def _choose_kind(runner: LadderRunner, compiled: MeasuredRung) -> tuple[Kind, Pr
     if metadata and wrong and all(is_state(m) or m["property"] in behind for m in metadata):
         beside = drop_metadata(comparison)
         values = replace(compiled, comparison=beside, detail=describe(beside))
-        if excuse(runner, values, OF_VALUES) is None:
+        if excuse(runner, values, (*OF_EAGER, *OF_VALUES)) is None:
             metadata = []
     if metadata:
-        worst = find_gravest_difference(comparison)
-        return Kind.WRONG_METADATA, Property.SIDE_EFFECT if is_state(worst) else worst["property"]
+        return Kind.WRONG_METADATA, _name_property(find_gravest_difference(comparison))
     if wrong and all(item["property"] == TensorRole.GRADIENT for item in wrong):
         return Kind.WRONG_GRADIENT, None
     return Kind.WRONG_RESULT, None

@@ -101,7 +101,8 @@ def judge(
     """The verdict on a recording: its first finding that is a bug, else what explains its first
     finding.
 
-    Where torch states a limit at the script's end, that explains it, and no rounding before it.
+    Where torch states a limit at the script's end, that explains it, and no rounding before it; of
+    a call that eager mode refuses as well it explains nothing.
 
     Args:
         timeout: seconds for each rung; a call that took the script long gets up to twice as many.
@@ -113,7 +114,8 @@ def judge(
         CannotJudgeError: the calls cannot be repeated, or the machine has no working compiler.
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
-    limit = explained = None if raised else judge_stated_limit(recording)
+    is_limit = not raised and not ends_in_rejected_call(recording)
+    limit = explained = judge_stated_limit(recording) if is_limit else None
     works = not did_script_fail(recording)
     for finding in recording.findings:
         first_suspicion = finding.symptom == Symptom.SUSPICIOUS and works and explained is None

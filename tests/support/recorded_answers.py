@@ -63,9 +63,18 @@ class Noting:
     def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
         note: Json = {"ask": {**question.message}}
         self._notes.append(note)
-        future = self._call_session.submit(question, timeout)
-        future.add_done_callback(lambda done: note.update(answer=dict(done.result())))
-        return future
+        answered: Future[Any] = Future()
+
+        def write_down(done: Future[Any]) -> None:
+            # before anyone hears of it: who waits for a future may go on before its callbacks ran
+            if (error := done.exception()) is not None:
+                answered.set_exception(error)
+                return
+            note["answer"] = dict(done.result())
+            answered.set_result(done.result())
+
+        self._call_session.submit(question, timeout).add_done_callback(write_down)
+        return answered
 
     def request(self, question: CallQuestion[Any], timeout: float) -> Any:
         return self.submit(question, timeout).result(timeout=timeout + 60)
@@ -211,7 +220,7 @@ def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
             each.name: getattr(part, each.name)
             for part in (finding, finding.original)
             for each in fields(part)
-            if each.name not in ("call_session", "original", "seconds", "context")
+            if each.name not in ("call_session", "original", "seconds", "context", "frames")
         }
         findings.append({**item, "context": {}, "seconds": _seconds(finding.original.seconds)})
     folders = {str(recording.folder): "", str(recording.folder.resolve()): ""}

@@ -516,6 +516,13 @@ def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
     assert said(exit=0, rejected=REJECTED).kind == "not_reproduced"
 
 
+def test_a_limit_of_the_compiler_is_no_excuse_for_a_script_that_eager_ends_too() -> None:
+    limit = {**ended_by("Unsupported"), "failure": raises("Unsupported", "raised: odd")["failure"]}
+    assert said(exit=1, exception=limit).kind == "unsupported"
+    found = said(exit=1, exception=limit, rejected=REJECTED)
+    assert found.summary == "Eager fails as well: TypeError: odd."
+
+
 def test_rounding_is_no_excuse_for_a_script_that_eager_ends_too() -> None:
     rounded = both(WITHIN)
     ending = {"exit": 1, "rejected": REJECTED}

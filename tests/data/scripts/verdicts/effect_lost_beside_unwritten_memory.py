@@ -1,0 +1,21 @@
+import torch
+
+
+class Seen(set):
+    def add(self, value):
+        self.asked += 1
+        super().add(value)
+
+
+seen = Seen()
+seen.asked = 0
+
+
+@torch.compile(backend="eager")
+def program(x):
+    seen.add(x.dim())
+    return torch.empty_like(x)
+
+
+program(torch.ones(300))
+assert len(seen) == 1
