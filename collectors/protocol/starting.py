@@ -21,6 +21,8 @@ KEPT_FILE = "kept-{}.pt"
 #: last that raised; after each of them the number of the call whose derivative a backward pass was
 #: about to compute by then. -1 for none.
 OPERATORS_LAYOUT = "qqqq"
+#: Bytes of the file with the C function of torch that is under way (`record.native_calls`).
+MOST_OF_NAME = 80
 #: Has a process that has reached its limit write its stacks and end (see `call.stopping`), and the
 #: seconds after which its end is not waited for any longer: the kernel has the process, or the
 #: call has taken the signal for itself.
@@ -44,8 +46,11 @@ class ProgramStart(_ProgramStart, total=False):
 
 #: Which derivative of a function is held against finite differences: the first ones by backward or
 #: by forward mode, the second ones of backward mode, or those of forward mode by another one.
-#: `backward` only computes the first ones.
-DerivativeKind = Literal["gradcheck", "forward", "gradgradcheck", "over_forward", "backward"]
+#: `backward` only computes the first ones, and `elementwise` holds those of equal elements against
+#: each other.
+DerivativeKind = Literal[
+    "gradcheck", "forward", "gradgradcheck", "over_forward", "backward", "elementwise"
+]
 
 
 class _RecorderSpec(TypedDict):
@@ -66,6 +71,8 @@ class RecorderSpec(_RecorderSpec, total=False):
     cache: str
     #: File that the calls of torch's own functions are counted in (`record.operators`).
     operators: str
+    #: File for the name of torch's C function that is under way (`record.native_calls`).
+    native_calls: str
     #: Number of the one that is watched, from 0.
     operator: int
     #: File for the `OperatorFacts` of a run in which each operator is held against float64.

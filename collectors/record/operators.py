@@ -30,6 +30,7 @@ from ..call.operators.sharding import ShardedMeasurement
 from ..call.probe import ZeroMemoryMode
 from ..call.variations import precision
 from ..protocol.starting import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
+from .native_calls import NativeCalls
 from .watched_callable import WatchedCallable
 
 #: Modes that are never left. While torch prints a tensor it takes them away, and torch 2.6 does not
@@ -118,7 +119,8 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         derivative = Derivative(func, kind)
         watched = WatchedCallable(derivative, {"compiler": "eager", "derivative": kind})
         with leave_transforms():
-            given = isolate(args, named) if kind == "backward" else widen(args, named)
+            is_own = kind in ("backward", "elementwise")
+            given = isolate(args, named) if is_own else widen(args, named)
         self.waiting = (watched, derivative, given)
         self._call_waiting()
 
@@ -140,6 +142,8 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
     """Sees the calls of torch's functions from now on, to the end of the process."""
     mode = OperatorMode(recorder, spec["operators"], spec.get("operator"), spec.get("derivative"))
     _enter(mode)
+    if "native_calls" in spec:
+        NativeCalls(spec["native_calls"]).watch()
     if "measured" in spec:
         measurement = OperatorMeasurement(spec["measured"], lambda: mode.count - 1)
         mode.measurement = measurement

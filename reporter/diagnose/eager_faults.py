@@ -30,6 +30,7 @@ _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "gradgradcheck": "The second derivative",
     "over_forward": "The second derivative in forward mode",
     "backward": "The backward pass",
+    "elementwise": "The gradient",
 }
 #: What a traceback begins with.
 _TRACEBACK = "Traceback (most recent call last):\n"
@@ -146,13 +147,16 @@ def _judge_death(
 
 def _judge_derivative(runner: LadderRunner, refusal: Failure, seen: tuple[int, int]) -> Diagnosis:
     """The verdict on a derivative that finite differences refuse."""
-    which = _DERIVATIVES[runner.finding.original.options.get("derivative", "gradcheck")]
-    summary = f"{which} of an operator is not that of its values in eager mode"
+    kind: DerivativeKind = runner.finding.original.options.get("derivative", "gradcheck")
+    summary = f"{_DERIVATIVES[kind]} of an operator is not that of its values in eager mode"
+    why = "in float64, finite differences refuse it"
+    if kind == "elementwise":
+        why = "each value is computed of one element, and equal elements get different gradients"
     return make_diagnosis(
         runner,
         Kind.WRONG_GRADIENT,
         Layer.EAGER,
-        f"{summary}: in float64, finite differences refuse it{describe_frequency(seen)}.",
+        f"{summary}: {why}{describe_frequency(seen)}.",
         (EAGER, AGAIN),
         seen,
         signature=Signature(Kind.WRONG_GRADIENT, Layer.EAGER),
@@ -173,6 +177,20 @@ def judge_script(recording: Recording) -> Diagnosis | None:
         signature=sign_crash(Kind.CRASH, Layer.EAGER, failure),
         failure=failure,
         basis=VerdictBasis(reproduced=(1, 1)),
+    )
+
+
+def judge_death_in_function(recording: Recording) -> Diagnosis:
+    """The verdict on a script that a signal ends in one of torch's functions, twice, in a call that
+    cannot be repeated alone: its arguments were not read yet.
+    """
+    signal = name_signal(-(recording.script.exit or 0))
+    return Diagnosis(
+        Kind.PROCESS_DEATH,
+        Layer.EAGER,
+        f"{recording.further_runs.died_in} ends the process with {signal} in eager mode.",
+        signature=Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=signal),
+        basis=VerdictBasis(reproduced=(2, 2)),
     )
 
 

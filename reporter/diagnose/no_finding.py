@@ -19,6 +19,7 @@ from reporter.diagnose.eager_faults import (
     find_childs_failure,
     find_childs_signal,
     find_failing_child,
+    judge_death_in_function,
     judge_script,
     may_be_torch,
 )
@@ -141,6 +142,8 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
     internal = judge_script(recording) if may_be_torch(recording) else None
     if internal is not None:
         return internal
+    if recording.further_runs.died_in:
+        return judge_death_in_function(recording)
     if may_be_torch(recording) and raised is None:
         raise CannotJudgeError(
             f"the script is ended by {name_signal(-(script.exit or 0))}, in no call of a"
@@ -296,8 +299,11 @@ def _judge_error_outside(recording: Recording, raised: ScriptException) -> Diagn
 
 def _judge_random_assertion(recording: Recording) -> Diagnosis | None:
     """The verdict on a script whose assertion fails though its calls agree from the same random
-    state, where they draw random numbers: two calls in turn draw others.
+    state, where they draw random numbers: two calls in turn draw others. Of what the script has
+    exported and never called it has no values.
     """
+    if recording.counts.made == recording.counts.calls:
+        return None
     for last in recording.last_calls:
         path = str(last.call_session.folder / f"drawn-{last.call}.pt")
         question = questions.run({"how": "probe", "snapshot": path})

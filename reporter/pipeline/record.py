@@ -313,8 +313,11 @@ class _FurtherRuns:
         raised = recording.script.exception
         died = raised is None or bool(find_childs_signal(raised["failure"]))
         child = find_failing_child(raised["failure"]) if raised is not None else None
-        watch = OperatorWatch(self.script.folder)
-        self._run_otherwise(operators=watch, child=child).close()
+        watch = OperatorWatch(self.script.folder, native=died)
+        counted = self._run_otherwise(operators=watch, child=child)
+        counted.close()
+        if died and child is None and counted.script.exit == recording.script.exit:
+            recording.further_runs.died_in = watch.find_last_function()
         last = watch.find_last_call(died)
         if last is None:
             return recording

@@ -85,6 +85,7 @@ class CallJudge:
             case "returned":
                 self._judge_returned(message)
             case "made":
+                self.recording.counts.made += 1
                 self._judge_exported(message["call"])
             case "gradients":
                 self._judge_gradients(message)

@@ -106,7 +106,8 @@ class CallCounts:
     Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be, for
     `obstacles`, as far as they are known, which are classes of exceptions or sentences; later calls
     of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether
-    something that was exported is called.
+    something that was exported is called; `made`: calls that only made it, so that the script got
+    no values of them.
     """
 
     calls: int = 0
@@ -116,6 +117,7 @@ class CallCounts:
     obstacles: set[str] = field(default_factory=set)
     dynamo: DynamoCounts | None = None
     exports: bool = False
+    made: int = 0
 
 
 @dataclass
@@ -125,13 +127,15 @@ class FurtherRuns:
     `operators`: what was found by holding each operator against float64; `right_with_zeros`: that
     the script's assertion passes where memory that nothing writes to holds zeros;
     `right_in_float64`: that it does where everything is computed in float64; `fails_uncompiled`:
-    whether it fails in the same way with the compiler switched off.
+    whether it fails in the same way with the compiler switched off; `died_in`: in which of torch's
+    functions it was ended by the same signal, where no call of it can be repeated.
     """
 
     operators: OperatorFacts | None = None
     right_with_zeros: bool = False
     right_in_float64: bool = False
     fails_uncompiled: bool | None = None
+    died_in: str = ""
 
 
 @dataclass

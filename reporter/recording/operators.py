@@ -32,7 +32,8 @@ class OperatorWatch:
     `number` is that of the call that is watched like a compiled one, or whose `derivative` is.
     `measured` holds each operator against float64, and derivatives against finite differences, and
     `sharded` those on DTensors against the whole tensors;
-    `zeroed` hands out memory that holds zeros; `exact` computes in float64.
+    `zeroed` hands out memory that holds zeros; `exact` computes in float64. With `native` the C
+    function that is under way is noted.
     """
 
     folder: Path
@@ -42,6 +43,7 @@ class OperatorWatch:
     sharded: bool = False
     zeroed: bool = False
     exact: bool = False
+    native: bool = False
 
     def tell(self, spec: RecorderSpec) -> None:
         """Puts into `spec` what the recorder has to know of it."""
@@ -58,6 +60,8 @@ class OperatorWatch:
             spec["zeroed"] = True
         if self.exact:
             spec["exact"] = True
+        if self.native:
+            spec["native_calls"] = str(self._native)
 
     @property
     def _counted(self) -> Path:
@@ -66,6 +70,19 @@ class OperatorWatch:
     @property
     def _measured(self) -> Path:
         return self.folder / "operators.json"
+
+    @property
+    def _native(self) -> Path:
+        return self.folder / "native-calls"
+
+    def find_last_function(self) -> str:
+        """The public name of torch's C function that was under way when the process ended; empty
+        where none was.
+        """
+        try:
+            return self._native.read_bytes().rstrip(b"\0").decode()
+        except (OSError, ValueError):
+            return ""
 
     def find_last_call(self, died: bool) -> FailingCall | None:
         """The call that was under way when the process died, or the last that raised; None where

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from collectors.call import context, rungs
 from collectors.call.operators.derivatives import Derivative, isolate, widen
 from collectors.dynamo import capture
 from collectors.record import operators
+from collectors.record.native_calls import NativeCalls
 from reporter.recording.operators import FailingCall, OperatorWatch
 
 
@@ -91,3 +93,26 @@ def test_the_graph_of_a_derivative_has_what_makes_the_triangle_that_is_read(
     assert (first["target"], first["meta"]["shape"]) == (cut, [3, 3])
     assert second["target"] == "torch.cholesky_inverse"
     assert second["args"] == [{"ref": first["name"]}] and second["kwargs"] == named
+
+
+def test_a_function_of_torch_is_noted_while_it_runs(tmp_path: Path) -> None:
+    watch = OperatorWatch(tmp_path, native=True)
+    spec: Any = {}
+    watch.tell(spec)
+    seen = []
+
+    class Values:
+        def __len__(self) -> int:
+            seen.append(watch.find_last_function())
+            return 1
+
+        def __getitem__(self, index: int) -> float:
+            return [0.5][index]
+
+    NativeCalls(spec["native_calls"]).watch()
+    try:
+        torch.tensor(Values())
+        list(map(len, [Values()]))
+    finally:
+        sys.setprofile(None)
+    assert "torch.tensor" in seen and seen[-1] == "" and watch.find_last_function() == ""

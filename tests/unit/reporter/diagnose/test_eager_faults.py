@@ -100,6 +100,14 @@ def test_a_derivative_that_finite_differences_refuse_is_a_wrong_gradient() -> No
     assert "seen in 2 of 3 runs" in once.summary
 
 
+def test_equal_elements_with_different_derivatives_are_told_so() -> None:
+    refused = raises("GradcheckError", "Jacobian mismatch for equal elements: 0.5 apart")
+    options = {"compiler": "eager", "derivative": "elementwise"}
+    found, _ = verdict({EAGER: refused, AGAIN: refused}, "raised", options=options)
+    assert (found.kind, found.layer) == ("wrong_gradient", "eager")
+    assert "equal elements get different gradients" in found.summary
+
+
 def test_an_internal_assertion_that_ended_the_script_needs_no_repetition() -> None:
     failure = {"exception": "RuntimeError", "message": INTERNAL, "first_line": INTERNAL}
     ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}

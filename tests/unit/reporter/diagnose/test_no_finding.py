@@ -17,8 +17,9 @@ from reporter.diagnose.no_finding import (
     may_fail_elsewhere,
     may_fail_uncompiled,
 )
+from reporter.recording.call_sessions import LastCall
 from reporter.recording.findings import Recording
-from tests.support.made_up_call import recording
+from tests.support.made_up_call import MadeUp, recording
 
 
 def ended_by(name: str, line: str = "no", place: str = "train.py, line 7") -> Any:
@@ -140,6 +141,15 @@ def test_a_script_that_waited_for_other_processes_is_run_without_the_compiler() 
     assert found.kind == "invalid_program" and "fails without the compiler" in found.summary
 
 
+@pytest.mark.parametrize(("made", "kind"), [(1, "nondeterministic"), (2, "not_reproduced")])
+def test_random_numbers_explain_no_assertion_on_a_program_that_was_only_exported(
+    made: int, kind: str
+) -> None:
+    last = LastCall(1, MadeUp({}, {"random": ["rrelu_with_noise"]}))
+    found = judge_without_finding(failed(calls=2, compared=2, made=made, last_calls=[last]))
+    assert found.kind == kind
+
+
 def test_work_of_other_processes_is_said_to_be_unseen() -> None:
     idle = judge_without_finding(recording(calls=0, compared=0))
     busy = judge_without_finding(recording(calls=0, compared=0, waited_for=4.0))
@@ -150,6 +160,14 @@ def test_work_of_other_processes_is_said_to_be_unseen() -> None:
 def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged(calls: int) -> None:
     with pytest.raises(CannotJudgeError, match="SIGSEGV, in no call of a torch function"):
         judge_without_finding(recording(calls=calls, compared=calls, exit=-signal.SIGSEGV))
+
+
+def test_a_function_that_a_signal_ends_twice_before_it_can_be_watched_is_torchs_fault() -> None:
+    script = recording(calls=0, exit=-signal.SIGSEGV)
+    script.further_runs.died_in = "torch.randn"
+    found = judge_without_finding(script)
+    assert (found.kind, found.layer, found.basis.reproduced) == ("process_death", "eager", (2, 2))
+    assert found.summary == "torch.randn ends the process with SIGSEGV in eager mode."
 
 
 def test_an_output_of_a_cuda_graph_that_was_overwritten_is_a_limit_of_such_graphs() -> None:

@@ -47,6 +47,17 @@ def test_the_facts_are_those_of_the_run(tmp_path: Path) -> None:
     assert OperatorWatch(tmp_path, measured=True).read_facts() == {"rounded": 3}
 
 
+@pytest.mark.parametrize(
+    ("content", "name"), [(None, ""), (bytes(8), ""), (b"torch.randn\0\0", "torch.randn")]
+)
+def test_the_function_under_way_is_the_one_in_the_file(
+    content: bytes | None, name: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "native-calls").write_bytes(content)
+    assert OperatorWatch(tmp_path, native=True).find_last_function() == name
+
+
 def told(watch: OperatorWatch) -> RecorderSpec:
     spec: RecorderSpec = {"folder": "that of the recording"}
     watch.tell(spec)
@@ -60,3 +71,4 @@ def test_a_recorder_is_told_what_is_looked_at_and_nothing_else(tmp_path: Path) -
     assert "measured" in told(OperatorWatch(tmp_path, measured=True))
     assert told(OperatorWatch(tmp_path, zeroed=True))["zeroed"] is True
     assert told(OperatorWatch(tmp_path, exact=True))["exact"] is True
+    assert "native_calls" in told(OperatorWatch(tmp_path, native=True))
