@@ -23,6 +23,8 @@ SUMMARIES = {
         " is right."
     ),
 }
+#: The same of derivatives in forward mode.
+TANGENT_SUMMARY = "The compiled call returns wrong derivatives in forward mode, or loses them."
 #: The same of a crash that is no compile's.
 RUNNING_SUMMARY = "The compiled code, while it runs, raises {exception}; eager runs."
 #: The same of what torch refuses, with the first line of its message.
@@ -59,6 +61,7 @@ ALL_SUMMARIES = (
     STATED_LIMIT,
     CACHE_SUMMARY,
     EFFECT_SUMMARY,
+    TANGENT_SUMMARY,
     *SUMMARIES.values(),
     *EXPORT_SUMMARIES.values(),
     *AOTI_SUMMARIES.values(),

@@ -34,7 +34,7 @@ TITLES = {
     Kind.CRASH: "{compiler} raises {exception}: {message}",
     Kind.CRASH_ON_RECOMPILE: "{compiler} raises {exception} on the second compile: {message}",
     Kind.WRONG_RESULT: "{compiler}: wrong result with {operators}",
-    Kind.WRONG_GRADIENT: "{compiler}: wrong gradient with {operators}",
+    Kind.WRONG_GRADIENT: "{compiler}: {derivative} with {operators}",
     Kind.WRONG_METADATA: "{compiler}: output {property} differs from eager with {operators}",
     Kind.ACCEPTS_INVALID: "{compiler} accepts {operators} that eager rejects",
     Kind.PROCESS_DEATH: "{compiler}: {exception} kills the process with {operators}: {message}",
@@ -48,7 +48,15 @@ EAGER_TITLES = {
     Kind.CRASH: "{operators}: {message}",
     Kind.PROCESS_DEATH: "{operators}: {exception} ends the process",
     Kind.WRONG_RESULT: "{operators}: wrong result",
-    Kind.WRONG_GRADIENT: "{operators}: wrong derivative",
+    Kind.WRONG_GRADIENT: "{operators}: {derivative}",
+}
+#: What is wrong with which derivative, by the word of the verdict.
+_DERIVATIVES = {
+    "gradgradcheck": "wrong second derivative",
+    "forward": "wrong derivative in forward mode",
+    "over_forward": "wrong second derivative in forward mode",
+    "elementwise": "different derivatives of equal elements",
+    "tangents": "wrong derivative in forward mode",
 }
 _CACHE_TITLE = "{compiler}: the cache gives code compiled for other inputs with {operators}"
 _EFFECT_TITLE = "{compiler}: Python's state after the call differs from eager with {operators}"
@@ -82,9 +90,11 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
     message = tidy_message(verdict).removeprefix("error: ")
     explained = find_explanation(log) if verdict["kind"] == Kind.UNSUPPORTED else None
     changes, detail = read_changes(report), read_detail(verdict)
+    unknown = "wrong derivative" if is_eager(report) else "wrong gradient"
     values = {
         "compiler": name_compiler(report),
         "exception": name_exception(verdict).strip("`"),
+        "derivative": _DERIVATIVES.get(verdict.get("derivative"), unknown),
         "property": PROPERTY_NAMES.get(detail, detail) or "metadata",
         "operators": _name_operators_in_title(report, changes) + _describe_condition(changes),
     }

@@ -22,8 +22,9 @@ PROGRAM_FACTORY = "program"
 KEEP_GRADIENT = "retain_grad"
 #: The parameter by which a whole script is given what compiles.
 COMPILE = "compile"
-#: How a derivative in eager mode is held against finite differences, as an expression of a callable
-#: and a tuple of its arguments, by the `backward` of an assertion.
+#: How a derivative in eager mode is held against finite differences, or those of equal elements
+#: against each other, as an expression of a callable, a tuple of its arguments and the call with
+#: them, by the `backward` of an assertion.
 DERIVATIVES = {
     "gradcheck": "torch.autograd.gradcheck({}, {})",
     "gradgradcheck": "torch.autograd.gradgradcheck({}, {})",
@@ -32,7 +33,12 @@ DERIVATIVES = {
         "torch.autograd.gradcheck("
         "lambda *xs: torch.func.jvp({}, xs, tuple(each.sin() for each in xs))[1], {})"
     ),
+    "elementwise": (
+        "torch.testing.assert_close(*torch.autograd.grad({2}.sum(), {1})[0].aminmax())"
+    ),
 }
+#: The `backward` of an assertion about derivatives in forward mode of what is compiled.
+TANGENTS = "tangents"
 #: How a plain repro takes it that the compiled call refuses what eager refuses.
 REFUSED = "with unittest.TestCase().assertRaises(Exception):"
 #: What may differ from call to call: the parameters of `inputs()`, with their values in one call.
@@ -50,11 +56,11 @@ class ReproAssertion:
 
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
     as text), `contexts` the expressions of `with` statements around the call, `backward` how
-    gradients are asked for (none, sum, randn, or a key of `DERIVATIVES`), `calls` the sizes of
-    successive calls where one compiled object is called several times; with `keeps_arguments` all
-    of them get the same objects. `compiler` is what makes the
-    callable, with the `steps` that an exported program goes through before it is called;
-    `arguments` are then those of torch.export.export. Random numbers are those of the `seed`.
+    gradients are asked for (none, sum, randn, `TANGENTS`, or a key of `DERIVATIVES`), `calls` the
+    sizes of successive calls where one compiled object is called several times; with
+    `keeps_arguments` all of them get the same objects. `compiler` is what makes the callable, with
+    the `steps` that an exported program goes through before it is called; `arguments` are then
+    those of torch.export.export. Random numbers are those of the `seed`.
     With `names_output` the message about a wrong output says which one it is.
     """
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from anonymizer.graph.compilation import write_compilation
-from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, indent
+from anonymizer.harness.derivatives import check_derivative
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
 from collectors.protocol.repro_words import Property
 
@@ -50,7 +50,7 @@ def _list_steps(assertion: ReproAssertion) -> list[str]:
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(assertion)}{calls})"
     if assertion.backward in DERIVATIVES:
-        return _check_derivative(assertion)
+        return check_derivative(assertion)
     if assertion.compiler == Compiler.EAGER:
         return _compare_exact() if assertion.kind in WRONG_VALUES else [compiled]
     if assertion.kind == Kind.ACCEPTS_INVALID or assertion.eager_raises:
@@ -154,39 +154,15 @@ def _compare_exact() -> list[str]:
     ]
 
 
-def _check_derivative(assertion: ReproAssertion) -> list[str]:
-    """Finite differences, at the inputs and beside them: at a kink nothing is wrong."""
-    return [
-        write_seed(assertion.seed),
-        "given = inputs()",
-        "numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
-        "wide = (torch.float64, torch.complex128)",
-        "exact = all(x.dtype in wide for x in numbers)",
-        "if not exact or not any(x.requires_grad for x in given):",
-        "    sys.exit(125)",
-        "for step in (0.0, 1e-3, 0.3):",
-        "    args = [",
-        "        (x + step * (0.5 + torch.rand_like(x))).detach() if x.dtype in wide else x",
-        "        for x in given",
-        "    ]",
-        "    for x, moved in zip(given, args):",
-        "        moved.requires_grad_(x.requires_grad)",
-        "    try:",
-        f"        {DERIVATIVES[assertion.backward].format('run', 'args')}",
-        "    except RuntimeError as error:",
-        "        refused = error",
-        "    else:",
-        "        return",
-        "raise refused",
-    ]
-
-
-def _write_nested(name: str, kept: str) -> list[str]:
-    """A function of a result: its tuples and lists, with what is kept of each `out` in them."""
+def _write_nested(name: str, kept: str, head: str = "") -> list[str]:
+    """A function of a result: its tuples and lists, with what is kept of each `out` in them, and
+    beside each of them its `head`.
+    """
+    parts = f"[{name}(each) for each in out]"
     return [
         f"def {name}(out):",
         "    if isinstance(out, (tuple, list)):",
-        f"        return [{name}(each) for each in out]",
+        f"        return {head}{parts}",
         f"    return {kept}",
     ]
 
@@ -211,7 +187,7 @@ def _compare_property(assertion: ReproAssertion, compiled: str) -> list[str]:
         case Property.STRUCTURE:
             return [
                 actual,
-                *_write_nested("shape", "None"),
+                *_write_nested("shape", "None", 'getattr(out, "_fields", None), '),
                 f'assert shape(expected) == shape(actual), "{wrong} of the outputs"',
             ]
         case Property.PYTHON_VALUE | Property.TYPE:

@@ -12,6 +12,7 @@ from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import (
     DERIVATIVES,
     KEEP_GRADIENT,
+    TANGENTS,
     ReproAssertion,
     ReproBody,
     indent,
@@ -87,7 +88,10 @@ def _write_calls(body: ReproBody, assertion: ReproAssertion, is_widened: bool) -
     wide_model = ["model = model.double()"] if body.convention.is_module else []
     wide_args = [f"args = {_widen(body, assertion)}"]
     called = "function" if assertion.calls else "compile(model)"
-    call = assertion.wrap_in_contexts([f"out = {called}(*args)"])
+    call = [f"out = {called}(*args)"]
+    if assertion.backward == TANGENTS:
+        call = _push_tangents(called, _write_outputs(body))
+    call = assertion.wrap_in_contexts(call)
     # as a training loop does, gradients are asked for after each call
     call = [*call, *_write_backward(body, assertion)]
     if not assertion.calls:
@@ -98,6 +102,22 @@ def _write_calls(body: ReproBody, assertion: ReproAssertion, is_widened: bool) -
         return [*compiled, *made, "for _ in calls:", *indent(call)]
     made = ["args = inputs(*sizes)", *indent_if_double(wide_args)]
     return [*compiled, "for sizes in calls:", *indent([*made, *call])]
+
+
+def _push_tangents(called: str, outputs: str) -> list[str]:
+    """The call in forward mode, whose `out` are the tangents; zeros for those that are missing."""
+    tangent = "torch.zeros_like(o.primal) if o.tangent is None else o.tangent"
+    return [
+        "with torch.autograd.forward_ad.dual_level():",
+        "    duals = [",
+        "        torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))",
+        "        if isinstance(x, torch.Tensor) and x.is_floating_point() else x",
+        "        for x in args",
+        "    ]",
+        f"    out = {called}(*duals)",
+        f"    outs = [torch.autograd.forward_ad.unpack_dual(o) for o in ({outputs})]",
+        f"    out = [{tangent} for o in outs]",
+    ]
 
 
 def _run_for_state(body: ReproBody, assertion: ReproAssertion) -> list[str]:
@@ -218,7 +238,7 @@ def _has_state(body: ReproBody, assertion: ReproAssertion) -> bool:
 
 def _write_backward(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """The backward pass, if gradients are asked for."""
-    if assertion.backward == "none":
+    if assertion.backward in ("none", TANGENTS):
         return []
     outs = (
         f"outs = [o for o in ({_write_outputs(body)})"
@@ -248,6 +268,8 @@ def _write_gradients(body: ReproBody, assertion: ReproAssertion) -> str:
 def _write_return(body: ReproBody, assertion: ReproAssertion) -> str:
     """The statement that returns what is compared."""
     outputs = _write_outputs(body)
+    if assertion.backward == TANGENTS:
+        return "return out"
     if assertion.backward != "none" and assertion.kind == Kind.WRONG_GRADIENT:
         return f"return {_write_gradients(body, assertion)}"
     if (

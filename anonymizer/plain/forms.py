@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.graph.repro import CACHED, TANGENTS, ReproAssertion
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
 from collectors.protocol.repro_words import Property
 
@@ -107,6 +107,8 @@ def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
         yield from _list_forms_without_values(assertion)
     elif CACHED in assertion.config and assertion.backward == "sum":
         yield from (PlainForm.EQUAL_NAN, PlainForm.APART, PlainForm.SEVERAL)
+    elif assertion.backward == TANGENTS:
+        return
     elif assertion.kind == Kind.WRONG_GRADIENT or assertion.backward != "none":
         yield from _list_gradient_forms(assertion)
     else:

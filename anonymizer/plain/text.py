@@ -19,6 +19,7 @@ from anonymizer.graph.repro import (
     DERIVATIVES,
     PROGRAM_FACTORY,
     REFUSED,
+    TANGENTS,
     ReproAssertion,
     ReproBody,
     indent,
@@ -163,11 +164,12 @@ class _Writer:
 
     def _write_eager(self) -> list[str]:
         """The program as it is; wrong values beside those that float64 gives, derivatives beside
-        finite differences.
+        finite differences or each other.
         """
         if self.assertion.backward in DERIVATIVES:
+            callee = self.script.called.expression
             checked = DERIVATIVES[self.assertion.backward]
-            return [checked.format(self.script.called.expression, self.listed)]
+            return [checked.format(callee, self.listed, self._write_call(callee))]
         call = self.alone or self._write_call(self.script.called.expression)
         if self.assertion.kind not in WRONG_VALUES:
             return [self._differentiate(call)]
@@ -246,6 +248,8 @@ class _Writer:
                 f"{self._write_sum('out')}.backward()",
             ]
             return lines
+        if self.assertion.backward == TANGENTS:
+            return self._compare_tangents(compiled)
         if kind in WRONG_VALUES and (
             kind == Kind.WRONG_GRADIENT or self.assertion.backward != "none"
         ):
@@ -388,6 +392,24 @@ class _Writer:
             grads = [line for one in grads for line in (self._write_own_seed(), one)]
         return [*grads, self._write_close("actual", "expected")]
 
+    def _compare_tangents(self, compiled: str) -> list[str]:
+        """The outputs of both sides with their tangents; the inputs are moved all alike."""
+        if PlainForm.PLAINEST != self.form:
+            raise ValueError("the outputs are one tensor")
+        forward_ad = "torch.autograd.forward_ad"
+        duals = [
+            f"{name} = {forward_ad}.make_dual({name}, torch.ones_like({name}))"
+            for name in self.names
+            if not self._is_whole(name)
+        ]
+        callee, call = self.script.called.expression, self._write_call("call")
+        lines = [
+            *duals,
+            f"outs = [{forward_ad}.unpack_dual({call}) for call in ({compiled}, {callee})]",
+            self._write_close("*outs"),
+        ]
+        return [f"with {forward_ad}.dual_level():", *indent(lines)]
+
     def _write_own_seed(self) -> str:
         own, second, third = self.assertion.list_seeds()
         if PlainForm.SEED_1 in self.form:
@@ -436,7 +458,10 @@ class _Writer:
             return [self._write_close(actual, eager, _COMPARED[name])]
         match name:
             case Property.STRUCTURE:
-                return [f"assert len({actual}) == len({eager})"]
+                same = (
+                    "type({}) is type({})" if PlainForm.ALONE in self.form else "len({}) == len({})"
+                )
+                return ["assert " + same.format(actual, eager)]
             case Property.TYPE:
                 return [f"assert type({actual}) is type({eager})"]
             case Property.ALIAS:

@@ -1,5 +1,5 @@
-"""How two snapshots of one call differ: outputs, changed inputs, gradients, their values and their
-metadata, and side effects on Python's state.
+"""How two snapshots of one call differ: outputs, changed inputs, gradients and tangents, their
+values and their metadata, and side effects on Python's state.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from ..protocol.repro_words import Property
 from . import effect_comparison, outputs, tolerance
 from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
 from .tolerance import IndexedValues
+
+#: Derivatives by label.
+_Derivatives = Mapping[str, Optional[torch.Tensor]]
 
 
 def _strides_differ(a: TensorMetadata, b: TensorMetadata) -> bool:
@@ -84,6 +87,7 @@ class _Comparison:
         self._compare_leaves()
         self._compare_written()
         self._compare_gradients()
+        self._compare_tangents()
         self.metadata += effect_comparison.find_differences(
             self.reference, self.actual, self.known.again
         )
@@ -198,8 +202,21 @@ class _Comparison:
     def _compare_gradients(self) -> None:
         sides = self.reference["grads"], self.actual["grads"]
         exact = self.known.exact["grads"] if self.known.exact else {}
+        self._compare_derivatives(TensorRole.GRADIENT, sides, exact)
+
+    def _compare_tangents(self) -> None:
+        sides = self.reference.get("tangents", {}), self.actual.get("tangents", {})
+        exact = self.known.exact.get("tangents", {}) if self.known.exact else {}
+        self._compare_derivatives(TensorRole.TANGENT, sides, exact)
+
+    def _compare_derivatives(
+        self,
+        role: TensorRole,
+        sides: Tuple[_Derivatives, _Derivatives],
+        exact: _Derivatives,
+    ) -> None:
         for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
-            where = "gradient {}".format(number)
+            where = "{} {}".format(role, number)
             a, b = (side.get(label) for side in sides)
             if a is None and b is None:
                 continue
@@ -211,7 +228,7 @@ class _Comparison:
                 self.values.append(
                     {
                         "where": where,
-                        "property": TensorRole.GRADIENT,
+                        "property": role,
                         "equal": False,
                         "same": False,
                         "tight": False,
@@ -222,7 +239,7 @@ class _Comparison:
                 continue
             if a.shape != b.shape:
                 self._note_difference(where, Property.SHAPE, tuple(a.shape), tuple(b.shape))
-            found = self._compare_tensors(where, TensorRole.GRADIENT, a, b, exact.get(label))
+            found = self._compare_tensors(where, role, a, b, exact.get(label))
             if found is not None:
                 found["label"] = label
 
@@ -246,6 +263,7 @@ def compare(
     Returns:
         `equal`: no difference at all. `same`: none in metadata, and none in values that the rule of
         `tolerance` minds. `tight`: the same by the tolerances of `torch.testing.assert_close`.
-        Outputs are paired by their order, changed inputs and gradients by their labels.
+        Outputs are paired by their order, changed inputs and gradients by their labels, tangents by
+        their places in the output.
     """
     return _Comparison(reference, actual, known or ComparisonFacts()).compare()

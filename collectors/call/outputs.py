@@ -77,10 +77,11 @@ class _Snapshot(TypedDict):
 
 class Snapshot(_Snapshot, total=False):
     """What a call left behind; `changed` and `grads` by label. `effects` only where they were
-    noted.
+    noted, and `tangents`, by place in the output, only where forward mode is on.
     """
 
     effects: SavedEffects
+    tangents: Dict[str, Optional[torch.Tensor]]
 
 
 def load(path: str, device: Optional[str] = None) -> Any:
@@ -97,7 +98,8 @@ def load(path: str, device: Optional[str] = None) -> Any:
 
 def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
     """(path, leaf) pairs of nested tuples, lists, dicts and dataclass-like results, in a stable
-    order. A tuple or a list of whole numbers, such as sizes or strides, is one leaf.
+    order. A tuple or a list of whole numbers, such as sizes or strides, is one leaf. The path says
+    whether a tuple has names, and of which class a dict is that is no plain one.
 
     Args:
         path: what each path begins with.
@@ -110,7 +112,13 @@ def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
     if type(value) in _NUMBERS and value and all(type(item) is int for item in value):
         return [(path, list(value) if type(value) is list else tuple(value))]
     if isinstance(value, dict):
-        return [leaf for key in value for leaf in flatten(value[key], "{}[{!r}]".format(path, key))]
+        own = "" if type(value) is dict else "<{}>".format(type(value).__name__)
+        paths = {key: "{}{}[{!r}]".format(path, own, key) for key in value}
+        return [leaf for key in value for leaf in flatten(value[key], paths[key])]
+    names = getattr(type(value), "_fields", None)
+    if isinstance(value, tuple) and names is not None:
+        pairs = zip(names, value)
+        return [leaf for name, item in pairs for leaf in flatten(item, path + "." + str(name))]
     if isinstance(value, (list, tuple)):
         return [
             leaf for i, item in enumerate(value) for leaf in flatten(item, "{}[{}]".format(path, i))
@@ -264,7 +272,31 @@ def take(
     snapshot: Snapshot = {"leaves": leaves, "changed": changed, "grads": grads}
     if effects is not None:
         snapshot["effects"] = effects
+    tangents = _save_tangents(outputs)
+    if tangents:
+        snapshot["tangents"] = tangents
     return snapshot
+
+
+def _save_tangents(outputs: object) -> Dict[str, Optional[torch.Tensor]]:
+    """The derivatives in forward mode that outputs carry at the level that is open."""
+    return {
+        path: copy_for_saving(tangent)
+        for path, leaf in flatten(outputs)
+        for tangent in (find_tangent(leaf),)
+        if tangent is not None
+    }
+
+
+def find_tangent(value: object) -> Optional[torch.Tensor]:
+    """The tangent of a dual tensor, and not a copy; None outside of `dual_level`, or for what has
+    none.
+    """
+    forward_ad = torch.autograd.forward_ad
+    if not isinstance(value, torch.Tensor) or forward_ad._current_level < 0:
+        return None
+    tangent: Optional[torch.Tensor] = forward_ad.unpack_dual(value).tangent
+    return tangent
 
 
 def _save_leaves(outputs: Any, state: Dict[str, torch.Tensor]) -> List[SavedLeaf]:

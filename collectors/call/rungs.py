@@ -227,7 +227,11 @@ def _vary_inputs(call: RecordedCall, rung: Rung) -> Dict[str, torch.Tensor]:
     """
     reachable = find_reachable(call.function, call.args, call.kwargs)
     if rung.get("fp64"):
+        tangents = {label: outputs.find_tangent(value) for label, value in reachable.items()}
         precision.convert_to_double(reachable)
+        precision.convert_to_double(
+            {label: value for label, value in tangents.items() if value is not None}
+        )
     if rung.get("perturb"):
         precision.perturb(reachable, precision.make_alternating_signs(rung["perturb"]))
     if rung.get("nudge"):

@@ -11,7 +11,7 @@ from .words import BatchCloseness, Closeness
 class MetadataDifference(TypedDict):
     """Something about an output other than its values."""
 
-    #: `output 0`, `changed input 0`, `gradient 0`, `outputs`, `Python state 0`.
+    #: `output 0`, `changed input 0`, `gradient 0`, `tangent 0`, `outputs`, `Python state 0`.
     where: str
     property: Property
     #: Both as text.
@@ -25,6 +25,8 @@ class TensorRole(Text):
     OUTPUT = "value"
     CHANGED_INPUT = "changed input"
     GRADIENT = "gradient"
+    #: The derivative in forward mode of an output.
+    TANGENT = "tangent"
 
 
 class TensorNumbers(TypedDict, total=False):
@@ -71,7 +73,7 @@ class TensorJudgment(TensorNumbers):
 
 
 class _ValueDifference(TensorJudgment):
-    #: `output 0`, `changed input 0`, `gradient 0`.
+    #: `output 0`, `changed input 0`, `gradient 0`, `tangent 0`.
     where: str
     property: TensorRole
 
@@ -81,7 +83,7 @@ class ValueDifference(_ValueDifference, total=False):
 
     #: Name of the changed input or of what the gradient is of; private.
     label: str
-    #: The side that gives no gradient.
+    #: The side that gives no gradient, or no tangent.
     missing: Literal["eager", "compiled"]
 
 

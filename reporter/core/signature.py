@@ -232,7 +232,9 @@ _PREFIXES = {f"{kind.replace('_', ' ')}:": kind for kind in SILENT}
 
 
 #: What `torch.testing.assert_close` says (`torch/testing/_comparison.py`, the same from 2.0 on).
-_NOT_CLOSE = re.compile(r"(?:Tensor-likes|Scalars|Booleans) (?:are not (?:close|equal)|mismatch)")
+_NOT_CLOSE = re.compile(
+    r"(?:Tensor-likes|Scalars|Booleans|None) (?:are not (?:close|equal)|mismatch)"
+)
 _ATTRIBUTE = re.compile(r"The values for attribute '(\w+)(?:\(\))?' do not match")
 _STRUCTURE = re.compile(r"The (?:length of the sequences|keys of the mappings) (?:mismatch|do not)")
 #: What `unittest` says where nothing was raised.

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from collectors.protocol.comparison import Comparison, MetadataDifference, ValueDifference
+from collectors.protocol.comparison import (
+    Comparison,
+    MetadataDifference,
+    TensorRole,
+    ValueDifference,
+)
 from collectors.protocol.repro_words import Property
 from reporter.recording import side_effects
 
@@ -31,7 +36,8 @@ def describe(comparison: Comparison | None) -> str:
         return ""
     if "missing" in worst:
         other = "the compiled" if worst["missing"] == "eager" else "eager"
-        return f"{worst['where']}: only {other} backward pass gives one"
+        what = "call" if worst["property"] == TensorRole.TANGENT else "backward pass"
+        return f"{worst['where']}: only {other} {what} gives one"
     text = f"{worst['where']}: max abs error {worst.get('max_abs_error', float('nan')):.4g}"
     if worst.get("nan_moved"):
         nans = worst.get("nan") or (0, 0)
@@ -64,6 +70,16 @@ def find_gravest_difference(comparison: Comparison) -> MetadataDifference:
 def list_significant_differences(comparison: Comparison) -> list[ValueDifference]:
     """The values that are not within rounding."""
     return [item for item in comparison["values"] if not item["same"]]
+
+
+#: What of a comparison is a derivative.
+DERIVATIVES = (TensorRole.GRADIENT, TensorRole.TANGENT)
+
+
+def is_of_tangents(comparison: Comparison | None) -> bool:
+    """Whether all values that are not within rounding are derivatives in forward mode."""
+    wrong = list_significant_differences(comparison) if comparison is not None else []
+    return bool(wrong) and all(item["property"] == TensorRole.TANGENT for item in wrong)
 
 
 def find_worst_value(comparison: Comparison) -> ValueDifference | None:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from collectors.protocol.comparison import Comparison, MetadataDifference, TensorRole
+from collectors.protocol.comparison import Comparison, MetadataDifference
 from collectors.protocol.repro_words import Property
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import (
+    DERIVATIVES,
     describe,
     drop_metadata,
     find_gravest_difference,
+    is_of_tangents,
     list_significant_differences,
 )
 from reporter.diagnose.diagnosis import Diagnosis
@@ -49,7 +51,7 @@ from reporter.diagnose.rungs import (
     SCRIPT,
 )
 from reporter.recording.side_effects import is_state
-from templates.summaries import EFFECT_SUMMARY, SUMMARIES
+from templates.summaries import EFFECT_SUMMARY, SUMMARIES, TANGENT_SUMMARY
 
 _OTHER_METADATA = "The compiled result has other metadata than eager's"
 #: Of a reused graph that came out of a cache: the call was compiled, and needs no guard.
@@ -257,6 +259,8 @@ def _write_summary(kind: Kind, comparison: Comparison) -> str:
     """The sentence without its full stop, since the measurement follows."""
     if comparison["metadata"] and is_state(find_gravest_difference(comparison)):
         return EFFECT_SUMMARY.rstrip(".")
+    if kind == Kind.WRONG_GRADIENT and is_of_tangents(comparison):
+        return TANGENT_SUMMARY.rstrip(".")
     return _OTHER_METADATA if kind == Kind.WRONG_METADATA else SUMMARIES[kind].rstrip(".")
 
 
@@ -278,6 +282,6 @@ def _choose_kind(runner: LadderRunner, compiled: MeasuredRung) -> tuple[Kind, Pr
             metadata = []
     if metadata:
         return Kind.WRONG_METADATA, _name_property(find_gravest_difference(comparison))
-    if wrong and all(item["property"] == TensorRole.GRADIENT for item in wrong):
+    if wrong and all(item["property"] in DERIVATIVES for item in wrong):
         return Kind.WRONG_GRADIENT, None
     return Kind.WRONG_RESULT, None

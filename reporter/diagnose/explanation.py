@@ -7,6 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
+from anonymizer.graph.repro import TANGENTS
 from collectors.protocol.repro_words import Property
 from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Compiler, Kind, Layer
@@ -24,6 +25,7 @@ from templates.summaries import (
     RUNNING_SUMMARY,
     STATED_LIMIT,
     SUMMARIES,
+    TANGENT_SUMMARY,
 )
 
 #: By kind: what it means, then what to do.
@@ -44,7 +46,8 @@ EXPLANATIONS: Mapping[Kind, str] = {
     ),
     Kind.WRONG_GRADIENT: (
         "The forward pass agrees; given the same gradients of its outputs, the compiled backward"
-        " pass returns others than eager's. Training with it goes wrong without an error."
+        " pass returns others than eager's, or, in forward mode, the call returns other tangents."
+        " Training with it goes wrong without an error."
     ),
     Kind.WRONG_METADATA: (
         "A property of a result (shape, dtype, stride, aliasing, requires_grad), or what the call"
@@ -248,6 +251,8 @@ def write_public_summary(
         return CACHE_SUMMARY
     if captured.verdict.kind == Kind.WRONG_METADATA and differs == Property.SIDE_EFFECT:
         return EFFECT_SUMMARY
+    if captured.material.assertion and captured.material.assertion.backward == TANGENTS:
+        return TANGENT_SUMMARY
     if captured.verdict.is_request and failure is not None:
         return STATED_LIMIT.format(failure["first_line"].rstrip("."))
     is_crash = captured.verdict.kind == Kind.CRASH and compiler == Compiler.COMPILE

@@ -75,6 +75,8 @@ def find_shift(varied: Comparison | None, comparison: Comparison) -> str | None:
 
 
 def _is_as_far(moved: ValueDifference, off: ValueDifference) -> bool:
+    if "missing" in off:  # what is not there is off by no number
+        return False
     if off.get("nan_moved"):
         moves_nan = moved.get("nan_moved", 0) >= _AS_FAR * off["nan_moved"]
         return moves_nan and _find_largest(moved) >= _AS_FAR * _find_largest(off)

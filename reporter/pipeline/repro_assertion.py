@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.graph.repro import CACHED, TANGENTS, ReproAssertion
 from collectors.protocol.comparison import TensorRole
 from collectors.protocol.environment import EnvironmentFacts
 from collectors.protocol.events import CompileOptions, ContextState
@@ -21,6 +21,7 @@ from reporter.core.kinds import (
     Kind,
     RungOutcome,
 )
+from reporter.diagnose.comparisons import is_of_tangents
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.rungs import EAGER, EMULATED_CASTS, EXACT, NON_STRICT, STRICT
 
@@ -73,6 +74,8 @@ def _choose_backward(diagnosis: Diagnosis) -> str:
     derivative: DerivativeKind | None = finding.original.options.get("derivative")
     if derivative is not None:
         return "sum" if derivative == "backward" else derivative
+    if diagnosis.kind == Kind.WRONG_GRADIENT and is_of_tangents(diagnosis.comparison):
+        return TANGENTS
     return "randn" if finding.grads else "none"
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 
 from msgspec import UNSET, structs
 
+from anonymizer.graph.repro import DERIVATIVES, TANGENTS
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.json_values import Json
 from reporter.core.kinds import CRASHES, DYNAMIC_SUFFIX, Backend, Compiler, Kind, RungOutcome
@@ -219,6 +220,7 @@ def _find_shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | 
 
 def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     failure = built.cold.failure
+    checked = built.candidate.assertion.backward
     crash = captured.verdict.kind in CRASHES
     summary, message = built.summary, failure["message"] or None if failure else None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
@@ -235,6 +237,7 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         explanation=explain_verdict(captured.verdict),
         command="python repro.py",
         is_from_cache=captured.verdict.is_from_cache or UNSET,
+        derivative=checked if checked in (*DERIVATIVES, TANGENTS) else UNSET,
     )
 
 

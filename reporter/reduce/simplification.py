@@ -14,7 +14,7 @@ from dataclasses import replace
 from anonymizer.graph import stock_layers
 from anonymizer.graph.ir import Graph, Input, Recipe
 from anonymizer.graph.layouts import compute_contiguous_strides
-from anonymizer.graph.repro import ReproAssertion
+from anonymizer.graph.repro import TANGENTS, ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import WRONG_AT_ONCE, Kind
 from reporter.reduce.candidate_questions import Change, require_graph
@@ -101,7 +101,7 @@ def _with_backward(how: str, candidate: Candidate) -> Candidate | None:
 
 def _list_plainer(assertion: ReproAssertion) -> list[str]:
     """The plainer ways to ask for gradients, plainest first."""
-    if assertion.backward == "none":
+    if assertion.backward in ("none", TANGENTS):
         return []
     ways = [] if assertion.kind == Kind.WRONG_GRADIENT else ["none"]
     return ways if assertion.backward == "sum" else [*ways, "sum"]

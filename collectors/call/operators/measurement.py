@@ -17,7 +17,7 @@ from ...machine.processes import write_json
 from ...machine.public_names import shorten_name
 from ...protocol.starting import OperatorError, OperatorFacts
 from ..probe import EMPTY, EagerFactsMode
-from .derivatives import DerivativeMeasurement
+from .derivative_measurement import DerivativeMeasurement
 from .sharding import is_sharded
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the

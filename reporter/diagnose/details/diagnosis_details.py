@@ -19,6 +19,7 @@ from reporter.core.kinds import (
     RungOutcome,
     Symptom,
 )
+from reporter.diagnose.comparisons import is_of_tangents
 from reporter.diagnose.details import culprit, divergence, graph_breaks, guards, suspect
 from reporter.diagnose.details.experiment import ask_supported_variations, make_call_experiment
 from reporter.diagnose.diagnosis import Diagnosis
@@ -144,6 +145,8 @@ class _DetailsGatherer:
         diagnosis = self.diagnosis
         finding, ladder = diagnosis.basis.finding, diagnosis.basis.ladder
         if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
+            return None
+        if is_of_tangents(diagnosis.comparison):  # prefixes of the graph are run without them
             return None
         forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS
         settings = divergence.PrefixSettings(

@@ -20,7 +20,7 @@ from typing import cast
 
 from anonymizer.harness.text import let_through
 from collectors.protocol.calls import RunAnswer
-from collectors.protocol.comparison import Comparison, TensorRole
+from collectors.protocol.comparison import Comparison
 from collectors.protocol.failure import Failure
 from collectors.protocol.repro_words import Property
 from collectors.protocol.variation import BisectCount, CallVariation, Overrides, Rung
@@ -37,6 +37,7 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.signature import Signature, is_same_crash, sign_crash
+from reporter.diagnose.comparisons import DERIVATIVES
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.rungs import EAGER, EXACT, FALLBACK_RANDOM, OTHER_RUNS
@@ -268,7 +269,7 @@ def _judge_difference(wanted: Signature, comparison: Comparison) -> tuple[bool |
     if wanted.kind == Kind.WRONG_METADATA:
         same = wanted.property in properties or (wanted.property is None and bool(properties))
     elif wanted.kind == Kind.WRONG_GRADIENT:
-        same = any(item["property"] == TensorRole.GRADIENT for item in minded)
+        same = any(item["property"] in DERIVATIVES for item in minded)
     else:
         same = wanted.kind in WRONG_OUTPUTS and bool(minded)
     return (True, "differs") if same else (None, "differs in another way")

@@ -40,6 +40,31 @@ def test_a_derivative_that_is_refused_everywhere_is() -> None:
         run("torch._weight_norm(x, x[:1])", ONES, "gradgradcheck")
 
 
+@pytest.mark.parametrize("kind", ["gradcheck", "gradgradcheck", "forward", "over_forward"])
+def test_nothing_is_wrong_at_a_kink_in_any_mode(kind: str) -> None:
+    run("torch.nn.functional.smooth_l1_loss(x, torch.zeros_like(x))", ONES, kind)
+
+
+def test_a_derivative_that_is_wrong_at_the_inputs_alone_is() -> None:
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        run("torch.sinc(x)", ONES.replace("ones", "zeros"), "gradgradcheck")
+    run("torch.sinc(x)", ONES, "gradgradcheck")
+
+
+UNEVEN = (
+    "x * torch.linspace(0, 1, 9).to(x)",
+    "torch.full((9,), 3.0, dtype=torch.bfloat16, requires_grad=True)",
+)
+
+
+def test_equal_elements_have_equal_derivatives() -> None:
+    run("torch.sin(x)", UNEVEN[1], "elementwise")
+    with pytest.raises(AssertionError, match="wrong gradient: equal elements get 0 and 1"):
+        run(*UNEVEN, "elementwise")
+    with pytest.raises(SystemExit):
+        run("torch.sin(x)", "torch.arange(3.0, requires_grad=True)", "elementwise")
+
+
 def test_what_forward_mode_computes_is_differentiated_again() -> None:
     uneven = ONES.replace("ones(3", "tensor([0.3, -1.2, 2.0]")
     run("torch.softmax(x, 0)", uneven, "over_forward")

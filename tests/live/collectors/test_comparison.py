@@ -4,11 +4,14 @@ which numbers.
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import Any
+from collections import OrderedDict
+from typing import Any, NamedTuple
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 from collectors.call import closeness, comparison, outputs, tolerance
 
@@ -206,6 +209,45 @@ def test_a_missing_gradient_and_a_zero_gradient_mean_the_same() -> None:
 
     assert comparison.compare(grads(None), grads(torch.zeros(2)))["same"]
     assert not comparison.compare(grads(None), grads(torch.ones(2)))["same"]
+
+
+def test_the_tangents_of_outputs_are_compared() -> None:
+    x, v = torch.randn(3), torch.ones(3)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, v)
+        eager, halved, lost = (snapshot(each, {}) for each in (dual * 2, dual + x, x * 2))
+    for compiled, missing in ((halved, False), (lost, True)):
+        found = comparison.compare(eager, compiled)
+        (wrong,) = found["values"]
+        assert (wrong["where"], wrong["property"]) == ("tangent 0", "tangent")
+        assert not found["same"] and not found["metadata"] and ("missing" in wrong) is missing
+    assert "tangents" not in snapshot(x, {})
+
+
+class Pair(NamedTuple):
+    one: torch.Tensor
+    two: torch.Tensor
+
+
+class Marked(dict):  # type: ignore[type-arg]
+    """A dict of the program's own."""
+
+
+@pytest.mark.parametrize(
+    ("eager", "compiled"),
+    [
+        (Pair(torch.ones(1), torch.ones(1)), (torch.ones(1), torch.ones(1))),
+        (Marked(a=torch.ones(1)), {"a": torch.ones(1)}),
+        (OrderedDict(a=torch.ones(1)), {"a": torch.ones(1)}),
+    ],
+)
+def test_a_container_with_names_or_of_another_class_is_not_a_plain_one(
+    eager: Any, compiled: Any
+) -> None:
+    pair = snapshot([eager], {}), snapshot([compiled], {})
+    found = comparison.compare(*pair)
+    assert {item["property"] for item in found["metadata"]} == {"structure"}
+    assert comparison.compare(pair[0], snapshot([copy.copy(eager)], {}))["same"]
 
 
 @pytest.mark.parametrize(

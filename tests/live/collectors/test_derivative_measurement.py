@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.autograd.gradcheck import GradcheckError
 from torch.overrides import TorchFunctionMode
 
-from collectors.call.operators.derivatives import DerivativeMeasurement
+from collectors.call.operators.derivative_measurement import DerivativeMeasurement
+from collectors.call.operators.derivatives import Derivative
 
 Program = Callable[[], Any]
 
@@ -44,6 +46,15 @@ def positive() -> torch.Tensor:
     return (root @ root.t() + torch.eye(3)).detach().requires_grad_()
 
 
+def bend() -> tuple[torch.Tensor, torch.Tensor]:
+    return leaf(4, fill=1.0), torch.zeros(4)
+
+
+def differentiate_twice(function: Callable[..., Any], *given: torch.Tensor) -> None:
+    (slope,) = torch.autograd.grad(function(*given).sum(), given[0], create_graph=True)
+    slope.sum().backward()
+
+
 @functools.cache
 def own_operator() -> Any:
     """One whose gradient is wrong, which is its author's affair."""
@@ -71,6 +82,23 @@ RIGHT: dict[str, Program] = {
     "a norm at zero": lambda: leaf(4, fill=0.0).norm().backward(),
     "equal points": lambda: (
         torch.cdist(leaf(3, 2, fill=1.0), leaf(3, 2, fill=1.0)).sum().backward()
+    ),
+    "a zero vector that is normalized": lambda: F.normalize(leaf(1, 4, fill=0.0)).sum().backward(),
+    "a deviation of equal elements": lambda: leaf(4, fill=1.0).std().backward(),
+    "the second derivative at a kink": lambda: differentiate_twice(F.relu, leaf(4, fill=0.0)),
+    "the second derivative of an absolute value": lambda: differentiate_twice(
+        torch.copysign, leaf(4, fill=0.0), torch.ones(4)
+    ),
+    "a median of equal elements": lambda: leaf(3, fill=1.0).median().backward(),
+    "the number beside an equal one": lambda: (
+        torch.nextafter(leaf(3, fill=1.0), leaf(3, fill=1.0)).sum().backward()
+    ),
+    "a point without a value": lambda: torch.fmod(
+        leaf(3, fill=0.0), torch.zeros(3, requires_grad=True)
+    ).sum().backward(),
+    "the second derivative at a bend": lambda: differentiate_twice(F.smooth_l1_loss, *bend()),
+    "equal elements of a sum of neighbors": lambda: (
+        leaf(9, fill=1.0).cumsum(0).square().sum().backward()
     ),
     "a steep root": lambda: leaf(64, fill=0.0).sqrt().sum().backward(),
     "steps": lambda: leaf(8).round().sum().backward(),
@@ -153,3 +181,44 @@ def test_a_wrong_second_derivative_counts_where_the_program_asks_for_one() -> No
 
     assert looked(lambda: program(True)) == [("_weight_norm", "gradgradcheck")]
     assert looked(lambda: program(False)) == []
+
+
+def test_a_wrong_second_derivative_at_a_single_point_is_found() -> None:
+    """torch 2.13 multiplies by zero there what has a limit (`sinc_backward`)."""
+    assert looked(lambda: differentiate_twice(torch.sinc, leaf(3, fill=0.0))) == [
+        ("sinc", "gradgradcheck")
+    ]
+    assert looked(lambda: differentiate_twice(torch.sinc, leaf(3, fill=0.5))) == []
+
+
+class Uneven(torch.autograd.Function):
+    """Hardswish as its kernel is in torch 2.6: another gradient at 3 in the vectorized part."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return F.hardswish(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        slope = (x / 3 + 0.5).flatten()
+        slope[:8][x.flatten()[:8] >= 3] = 1.0
+        return grad * slope.reshape(x.shape)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_equal_elements_have_equal_derivatives(dtype: torch.dtype) -> None:
+    at_bend = torch.full((1, 9), 3.0, dtype=dtype, requires_grad=True)
+    derivative = Derivative(Uneven.apply, "elementwise")
+    with pytest.raises(GradcheckError, match="equal elements: their derivatives are 0.5 apart"):
+        derivative(at_bend)
+    assert derivative(at_bend.detach().fill_(1.0).requires_grad_())
+    assert Derivative(F.hardswish, "elementwise")(at_bend)
+
+
+def test_what_is_computed_of_several_elements_may_have_any_derivatives() -> None:
+    weights = torch.arange(4.0)
+    given = torch.ones(4, requires_grad=True)
+    assert Derivative(lambda x: x.cumsum(0), "elementwise")(given)
+    assert Derivative(lambda x: x * weights, "elementwise")(given)

@@ -6,7 +6,7 @@ from typing import Any
 
 import jinja2
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from collectors.protocol.repro_words import Property
 from reporter.core.kinds import Kind, Layer, RungOutcome
@@ -210,6 +210,31 @@ def test_a_title_names_what_differs(differs: str, title: str) -> None:
     text = issue(crash_with(kind=Kind.WRONG_METADATA, signature=signature))
     assert text.startswith(f"[inductor] torch.compile: {title} ")
     assert ("the same state as eager mode leaves" in text) == (differs == Property.SIDE_EFFECT)
+
+
+@pytest.mark.parametrize(
+    ("derivative", "title"),
+    [
+        ("gradcheck", "wrong derivative"),
+        ("gradgradcheck", "wrong second derivative"),
+        ("forward", "wrong derivative in forward mode"),
+        ("over_forward", "wrong second derivative in forward mode"),
+        ("elementwise", "different derivatives of equal elements"),
+        (UNSET, "wrong derivative"),
+    ],
+)
+def test_a_title_says_which_derivative_is_wrong(derivative: Any, title: str) -> None:
+    report = crash_with(kind=Kind.WRONG_GRADIENT, layer=Layer.EAGER, derivative=derivative)
+    assert render_title(report.to_json()).endswith(f": {title}")
+    is_between = "for equal elements, each computed by itself" in issue(report)
+    assert is_between == (derivative == "elementwise")
+
+
+def test_a_title_says_that_it_is_forward_mode() -> None:
+    forward = crash_with(kind=Kind.WRONG_GRADIENT, derivative="tangents")
+    assert "torch.compile: wrong derivative in forward mode with" in render_title(forward.to_json())
+    backward = crash_with(kind=Kind.WRONG_GRADIENT)
+    assert "torch.compile: wrong gradient with" in render_title(backward.to_json())
 
 
 def test_code_from_the_cache_is_no_missing_guard() -> None:

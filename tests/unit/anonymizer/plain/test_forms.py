@@ -384,12 +384,28 @@ def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
             "torch.autograd.gradcheck("
             "lambda *xs: torch.func.jvp(fn, xs, tuple(each.sin() for each in xs))[1], (x,))",
         ),
+        (
+            "elementwise",
+            "torch.testing.assert_close(*torch.autograd.grad(fn(x).sum(), (x,))[0].aminmax())",
+        ),
     ],
 )
 def test_a_derivative_in_eager_mode_is_handed_to_gradcheck(kind: str, call: str) -> None:
     assertion = ReproAssertion("wrong_gradient", compiler="eager", backward=kind)
     assert list(list_plain_forms(assertion, draws=False)) == [PLAIN]
     assert end(ONE, assertion)[-1] == call
+
+
+def test_tangents_of_both_sides_stand_beside_each_other() -> None:
+    assertion = ReproAssertion("wrong_gradient", backward="tangents")
+    assert list(list_plain_forms(assertion, draws=False)) == [PLAIN]
+    assert end(ONE, assertion)[-4:] == [
+        "with torch.autograd.forward_ad.dual_level():",
+        "    x = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))",
+        "    outs = [torch.autograd.forward_ad.unpack_dual(call(x))"
+        " for call in (torch.compile(fn), fn)]",
+        "    torch.testing.assert_close(*outs)",
+    ]
 
 
 def test_a_module_has_no_plain_form_beside_float64() -> None:

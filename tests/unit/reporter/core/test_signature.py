@@ -160,6 +160,7 @@ CLOSE = "Tensor-likes are not close!\n\nMismatched elements: 1 / 2 (50.0%)"
         (CLOSE, Kind.WRONG_METADATA, Signature(Kind.WRONG_RESULT)),
         ("Tensor-likes are not equal!\n", None, Signature(Kind.WRONG_RESULT)),
         ("Scalars are not close!\n", None, Signature(Kind.WRONG_RESULT)),
+        ("None mismatch: None is not tensor([0.3343])", None, Signature(Kind.WRONG_RESULT)),
         (
             "The values for attribute 'stride()' do not match: (1, 2) != (2, 1).",
             Kind.WRONG_RESULT,

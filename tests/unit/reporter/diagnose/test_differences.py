@@ -481,6 +481,14 @@ def test_a_gradient_that_is_not_there_is_excused_by_no_shift_without_a_number() 
     assert "only eager backward pass gives one" in found.summary
 
 
+def test_a_gradient_that_is_not_there_is_excused_by_no_gradient_that_moves() -> None:
+    lost = compared(value("gradient 0", property="gradient", label="w", missing="compiled"))
+    wrong = compared({k: v for k, v in lost["values"][0].items() if "error" not in k})
+    moves = compared(value("gradient 0", property="gradient", label="w", max_abs_error=1e-7))
+    found, _ = verdict({"compiled": wrong, "inductor": wrong, PERTURBED: moves}, comparison=wrong)
+    assert found.kind == "wrong_gradient"
+
+
 def test_a_last_bit_excuses_nothing_that_aot_eager_shows() -> None:
     found, call_session = verdict({**EVERYWHERE, PERTURBED: moved(1.0)})
     assert found.kind == "wrong_result" and PERTURBED not in call_session.measured()
@@ -614,6 +622,14 @@ def test_wrong_tensors_are_graver_than_a_number_beside_them() -> None:
     excused = {**dict.fromkeys(("compiled", "inductor"), both), PERTURBED: WRONG}
     found, _ = verdict(excused, comparison=both)
     assert found.kind == "wrong_metadata"
+
+
+def test_tangents_that_are_wrong_or_lost_are_wrong_gradients_of_forward_mode() -> None:
+    lost = compared(value("tangent 0", property="tangent", missing="compiled"))
+    found, _ = verdict({"compiled": lost, "inductor": lost}, comparison=lost)
+    assert found.kind == "wrong_gradient"
+    assert "in forward mode" in found.summary
+    assert "(tangent 0: only eager call gives one)" in found.summary
 
 
 def test_one_wrong_value_beside_wrong_gradients_is_a_wrong_result() -> None:

@@ -162,13 +162,18 @@ def test_whole_numbers_need_no_referee() -> None:
     assert "fp64-referee" in found(subject(repro=mixed, body=None))
 
 
-def test_values_of_python_need_no_referee() -> None:
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"signature": "stale_graph · inductor · python value"},
+        {"derivative": "elementwise"},
+    ],
+)
+def test_what_is_exact_or_held_against_its_like_needs_no_referee(facts: dict[str, str]) -> None:
     repro = VALUES.replace("fp64_ref=x, ", "")
     made = subject(repro=repro, body=None)
     assert made.report is not None
-    verdict = structs.replace(
-        made.report.verdict, signature="stale_graph · inductor · python value"
-    )
+    verdict = structs.replace(made.report.verdict, **facts)
     report = structs.replace(made.report, verdict=verdict)
     assert "fp64-referee" in found(made)
     assert "fp64-referee" not in found(replace(made, report=report))

@@ -1,0 +1,110 @@
+"""The function `main` of a harness that holds derivatives in eager mode against finite differences,
+with the limits of `collectors.call.operators`.
+"""
+
+from __future__ import annotations
+
+from anonymizer.graph.randomness import write_seed
+from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
+
+#: The derivative in forward mode of what finite differences are held against.
+_FORWARD = "torch.func.jvp(run, tuple(args), tuple(each.sin() for each in args))[1]"
+#: By the `backward` of an assertion: what is differentiated, and by how many backward passes.
+_COMPUTED = {
+    "gradcheck": ("run(*args)", 1),
+    "gradgradcheck": ("run(*args)", 2),
+    "forward": (_FORWARD, 0),
+    "over_forward": (_FORWARD, 1),
+}
+
+
+def check_derivative(assertion: ReproAssertion) -> list[str]:
+    """The steps of `main`. At a kink nothing is wrong: what is refused has to be refused beside the
+    inputs, too, or the derivative is continuous around them and another one at them.
+    """
+    if assertion.backward == "elementwise":
+        return _compare_equal_elements(assertion)
+    return [
+        write_seed(assertion.seed),
+        "given = inputs()",
+        "numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
+        "wide = (torch.float64, torch.complex128)",
+        "exact = all(x.dtype in wide for x in numbers)",
+        "if not exact or not any(x.requires_grad for x in given):",
+        "    sys.exit(125)",
+        "def move(step, shift=0):",
+        "    args = [",
+        "        (x + step * (0.5 + torch.rand_like(x).roll(shift))).detach()",
+        "        if x.dtype in wide else x",
+        "        for x in given",
+        "    ]",
+        "    for x, moved in zip(given, args):",
+        "        moved.requires_grad_(x.requires_grad)",
+        "    return args",
+        *_compute_derivative(assertion),
+        "for step in (0.0, 1e-3, 0.3):",
+        "    args = move(step)",
+        "    try:",
+        f"        {DERIVATIVES[assertion.backward].format('run', 'args')}",
+        "    except RuntimeError as error:",
+        "        refused = error",
+        "    else:",
+        "        if step == 0.0:",
+        "            return",
+        "        value, there = compute(0.0)",
+        "        steps = ((1e-3, 0), (-1e-3, 0), (1e-4, 0), (-1e-4, 0), (1e-4, 1), (-1e-4, 1))",
+        "        near = [compute(*where) for where in steps]",
+        "        limits = torch.stack([slope for _, slope in near])",
+        "        spread = (limits - limits.mean(0)).abs().max()",
+        "        size = limits.abs().max().clamp(min=1.0)",
+        "        off = (there - limits.mean(0)).abs().nan_to_num(nan=math.inf).max()",
+        "        jump = max((each - value).abs().max() for each, _ in near[2:])",
+        "        smooth = jump < 0.05 * max(1.0, value.abs().max()) and spread < 0.05 * size",
+        "        if not (smooth and off > max(10 * spread, 1e-3 * size)):",
+        "            return",
+        "raise refused",
+    ]
+
+
+def _compute_derivative(assertion: ReproAssertion) -> list[str]:
+    """`compute(step)`: what is differentiated and the derivative, each in a row, along the same
+    directions each time, at inputs moved by a step.
+    """
+    differentiated, passes = _COMPUTED[assertion.backward]
+    return [
+        "def flatten(found):",
+        "    found = [torch.view_as_real(x) if x.is_complex() else x for x in found]",
+        "    return torch.cat([x.detach().flatten() for x in found])",
+        "def compute(step, shift=0):",
+        f"    {write_seed(assertion.list_seeds()[1])}",
+        "    args = move(step, shift)",
+        "    values = run(*args)",
+        f"    found = {differentiated}",
+        "    values, found = (",
+        "        x if isinstance(x, (tuple, list)) else [x] for x in (values, found)",
+        "    )",
+        f"    for _ in range({passes}):",
+        "        values = found",
+        "        parts = [(x * torch.rand_like(x)).sum().real for x in found if x.requires_grad]",
+        "        asked = [x for x in args if x.requires_grad]",
+        "        found = torch.autograd.grad(",
+        "            sum(parts), asked, create_graph=True, allow_unused=True",
+        "        )",
+        "        found = [x for x in found if x is not None]",
+        "    return flatten(values), flatten(found)",
+    ]
+
+
+def _compare_equal_elements(assertion: ReproAssertion) -> list[str]:
+    """Where all elements are equal and each result is computed of one, so are the derivatives."""
+    return [
+        write_seed(assertion.seed),
+        "args = inputs()",
+        "if len(args) != 1 or len(args[0].unique()) != 1:",
+        "    sys.exit(125)",
+        "low, high = torch.autograd.grad(run(*args).sum(), args)[0].aminmax()",
+        "limit = torch.finfo(low.dtype).eps ** 0.5",
+        "assert torch.allclose(low, high, rtol=limit), (",
+        '    f"wrong gradient: equal elements get {low:.4g} and {high:.4g}"',
+        ")",
+    ]
