@@ -57,6 +57,26 @@ PUBLIC = ("Model", "backward", "grad")
         ),
         pytest.param(
             *(
+                "derivatives/sinc_second_derivative_at_zero",
+                "wrong_gradient",
+                {"eager"},
+                8,
+                "second derivative",
+            ),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(
+                "derivatives/dual_tensor_loses_its_tangent",
+                "wrong_gradient",
+                {"inductor"},
+                14,
+                "forward mode",
+            ),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(
                 "derivatives/layer_norm_second_derivative",
                 "wrong_gradient",
                 {"eager"},
