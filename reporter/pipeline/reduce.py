@@ -204,10 +204,17 @@ class ProgramSearch:
             return reduced
         return self._reduce(seed)
 
+    def _is_cheaper(self, seed: Candidate) -> bool:
+        """Whether the seed has a backend where the user has the default one."""
+        assertion = self.captured.material.assertion
+        assert assertion is not None
+        named = [dict(each.arguments).get("backend") for each in (seed.assertion, assertion)]
+        return named[0] is not None and named[1] is None
+
     def _reduce(self, seed: Candidate) -> Candidate:
         with self.ask.give_up_on_stall():
             if isinstance(seed.content, Graph):
-                reduced = rounds.reduce_graph(seed, self.ask)
+                reduced = rounds.reduce_graph(seed, self.ask, self._is_cheaper(seed))
             else:
                 reduced = source_candidates.reduce_source(seed, self.ask)
         if self.first.backend is not None:

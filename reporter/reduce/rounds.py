@@ -44,27 +44,54 @@ _ROUNDS = 3
 _FOR_PLAINER = 32
 
 
-def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
-    """The smallest graph candidate the passes reach."""
+def reduce_graph(candidate: Candidate, ask: Questions, cheaper: bool = False) -> Candidate:
+    """The smallest graph candidate the passes reach.
+
+    Args:
+        candidate: a program that shows the failure.
+        cheaper: whether its backend was chosen to be quick in the place of the user's own. What
+            only fails there is then reduced again from where the user's fails, too.
+    """
+    milestones = [candidate]
     asked_plainer = 0
     for shorter, plainer in (_FIRST, *[_LATER] * (_ROUNDS - 1)):
         before = candidate
-        candidate = _run(shorter, candidate, ask)
+        candidate = _run(shorter, candidate, ask, milestones)
         settled = ask.scheduler.counts.settled
         allowed = max(_FOR_PLAINER, settled - asked_plainer) - asked_plainer
         ask.most = settled + max(0, allowed)
-        candidate = _run(plainer, candidate, ask)
+        candidate = _run(plainer, candidate, ask, milestones)
         ask.most = None
         asked_plainer += ask.scheduler.counts.settled - settled
         if candidate == before:
             break
-    return LAST.run(candidate, ask)
+    reduced = LAST.run(candidate, ask)
+    larger = _find_under_own_backend(reduced, milestones, ask) if cheaper else None
+    return reduced if larger is None else reduce_graph(larger, ask)
 
 
-def _run(steps: Sequence[Pass], candidate: Candidate, ask: Questions) -> Candidate:
+def _run(
+    steps: Sequence[Pass], candidate: Candidate, ask: Questions, milestones: list[Candidate]
+) -> Candidate:
     for step in steps:
         candidate = step.run(candidate, ask)
+        if candidate != milestones[-1]:
+            milestones.append(candidate)
     return candidate
+
+
+def _find_under_own_backend(
+    reduced: Candidate, milestones: Sequence[Candidate], ask: Questions
+) -> Candidate | None:
+    """The smallest of the milestones that fails under the default backend, under which the reduced
+    program does not; None where not even the largest one does.
+    """
+    if simplification.drop_backend(reduced) is None:
+        return None
+    first, *others = map(simplification.drop_backend, milestones)
+    if first is None or not ask.holds(first):
+        return None
+    return ask.find_first(other for other in reversed(others) if other is not None) or first
 
 
 def describe_size(candidate: Candidate) -> str:

@@ -67,6 +67,14 @@ def _drop_item(field: str, item: object, candidate: Candidate) -> Candidate:
     return candidate.with_assertion(**{field: left})
 
 
+def drop_backend(candidate: Candidate) -> Candidate | None:
+    """Under the default backend; None where that is the one it has, or draws other numbers."""
+    left = candidate.assertion.without_argument("backend").arguments
+    if left == candidate.assertion.arguments or _draws_alike(candidate):
+        return None
+    return candidate.with_assertion(arguments=left)
+
+
 def drop_config(candidate: Candidate) -> Candidate:
     """Without any config assignment that may go."""
     return _apply_all(

@@ -32,6 +32,27 @@ def reduce_by(
     )
 
 
+def test_a_program_stays_large_enough_for_the_default_backend_to_fail() -> None:
+    cheap = ReproAssertion("wrong_result", arguments=(("backend", "'aot_eager'"),))
+    graph = chain(6, 2)
+
+    def fails(text: str) -> bool:
+        sizes = re.findall(r"\d+", "".join(re.findall(r"torch.randn\(([\d, ]+)", text)))
+        return "torch.sinh" in text and ("aot_eager" in text or "8" in sizes)
+
+    pool = TextPool(failing(fails))
+    ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
+    reduced = rounds.reduce_graph(Candidate(graph, cheap), ask, cheaper=True)
+    assert reduced.assertion.arguments == ()
+    assert require_graph(reduced).statements == 1
+    assert require_graph(reduced).inputs[0].meta.shape == (8,)
+
+    # a backend of the user's own stays
+    own, _ = reduce_by(graph, fails, cheap)
+    assert own.assertion.arguments == cheap.arguments
+    assert require_graph(own).inputs[0].meta.shape == (1,)
+
+
 @given(st.integers(2, 60), st.data())
 def test_one_culprit_is_isolated_wherever_it_is(length: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(0, length - 1))
