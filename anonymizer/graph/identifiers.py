@@ -28,3 +28,16 @@ class NameSubstitution(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """What stands for the name: a copy, so that a later edit changes one place."""
         return copy.deepcopy(self.values.get(node.id, node))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """The call, with its arguments in line where a tuple or a list is now spread in it."""
+        self.generic_visit(node)
+        node.args = [part for argument in node.args for part in _spread(argument)]
+        return node
+
+
+def _spread(argument: ast.expr) -> list[ast.expr]:
+    """What an argument gives a call: the elements of `*(a, b)`, else itself."""
+    if isinstance(argument, ast.Starred) and isinstance(argument.value, (ast.Tuple, ast.List)):
+        return argument.value.elts
+    return [argument]

@@ -83,11 +83,16 @@ def list_plain_forms(
     Args:
         is_script: whether the program is a script up to its failing call.
         draws: whether the program draws random numbers while it runs; then values can be compared
-            only where both sides draw the same.
+            only where both sides draw the same. What a script draws before its call does not count.
     """
     reseeds = draws and assertion.kind in WRONG_VALUES
-    forms = [*_list_forms(assertion), *(_list_script_forms(assertion) if is_script else ())]
-    return (form for form in forms if (PlainForm.RESEED in form) == reseeds)
+    for form in _list_forms(assertion):
+        if (PlainForm.RESEED in form) == reseeds:
+            yield form
+    if is_script:
+        yield from (
+            f for f in _list_script_forms(assertion) if PlainForm.RESEED in f or not reseeds
+        )
 
 
 def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:

@@ -96,8 +96,15 @@ class OutputPass:
     """The fewest outputs, by delta debugging."""
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        """One output where one is enough, else the fewest."""
+        """No output where it is an argument that the program writes to that is wrong, one where one
+        is enough, else the fewest.
+        """
         graph = require_graph(candidate)
+        writes = candidate.assertion.compare_inputs and any(map(is_impure, graph.nodes))
+        if writes and graph.outputs:
+            found = ask.find_first([candidate.with_graph(prune(replace(graph, outputs=())))])
+            if found is not None:
+                return found
         if len(graph.outputs) <= 1:
             return candidate
         single = [

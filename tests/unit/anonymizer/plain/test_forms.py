@@ -710,3 +710,13 @@ def program(compile):
 """
     body = ReproBody(script, "program", ("return ()",), CallingConvention(is_script=True))
     assert end(body, ReproAssertion(kind)) == lines
+
+
+def test_a_script_that_draws_before_its_call_may_set_a_seed_in_each_run() -> None:
+    stale = ReproAssertion("stale_graph")
+    whole, seeded = PlainForm.WHOLE, PlainForm.WHOLE | PlainForm.RESEED
+    before, during = (
+        list(list_plain_forms(stale, draws, is_script=True)) for draws in (False, True)
+    )
+    assert before.index(whole) < before.index(seeded)
+    assert seeded in during and whole not in during

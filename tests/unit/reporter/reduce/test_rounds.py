@@ -67,6 +67,18 @@ def test_questions_grow_with_the_logarithm_of_the_graph() -> None:
     assert asked[1600] - asked[100] <= 4 * 4 * 2  # 4 doublings, a question or two each at both ends
 
 
+def test_what_writes_to_a_wrong_argument_returns_nothing() -> None:
+    nodes = (call("a", "torch.relu_", Ref("x0")), call("b", "torch.sin", Ref("a")))
+    graph = Graph((tensor("x0"),), nodes, (Ref("b"),))
+
+    def fails(text: str) -> bool:
+        return "relu_" in text and re.search(r"return (args|.*\*args\])\n", text) is not None
+
+    reduced, _ = reduce_by(graph, fails, ReproAssertion("wrong_result", compare_inputs=True))
+    assert require_graph(reduced).outputs == ()
+    assert [node.target for node in require_graph(reduced).nodes] == ["torch.relu_"]
+
+
 def test_two_culprits_that_must_meet_stay_together() -> None:
     graph = Graph(
         (tensor("x0"),),
