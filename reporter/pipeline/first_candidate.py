@@ -144,7 +144,7 @@ class FirstCandidateSearch:
         """Ways to a first candidate, likeliest and cheapest first."""
 
         def find_in_graphs() -> Candidate | None:
-            return self._find_slice() or self.ask.find_first(self._build_graph_candidates())
+            return self._find_slice() or self.ask.find_first(self.build_graph_candidates())
 
         def find_in_source() -> Candidate | None:
             return self._find_alone(self._rewrite_source())
@@ -239,7 +239,7 @@ class FirstCandidateSearch:
             prelude="\n\n\n".join(part for part in (assertion.prelude, backend) if part),
         )
 
-    def _build_graph_candidates(self) -> Iterator[Candidate]:
+    def build_graph_candidates(self) -> Iterator[Candidate]:
         assertion = self._write_assertion()
         if assertion.property == Property.SIDE_EFFECT:
             return  # a graph holds tensors alone

@@ -4,6 +4,7 @@ by nothing but complete candidate texts in warm workers.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,6 +38,8 @@ _LEAST_SEARCH = 300.0
 #: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh
 #: process gets three times that.
 SHORTEST_HANG = 20.0
+#: Larger programs that are tried under the default backend, at most.
+_MOST_WHOLES = 6
 
 
 @dataclass(frozen=True)
@@ -204,17 +207,22 @@ class ProgramSearch:
             return reduced
         return self._reduce(seed)
 
-    def _is_cheaper(self, seed: Candidate) -> bool:
-        """Whether the seed has a backend where the user has the default one."""
+    def _leave_quicker_backend(self, seed: Candidate, reduced: Candidate) -> Candidate:
+        """The reduced program, or one under the default backend where the user has that one, too,
+        and it does not show the failure of the reduced one.
+        """
         assertion = self.captured.material.assertion
         assert assertion is not None
-        named = [dict(each.arguments).get("backend") for each in (seed.assertion, assertion)]
-        return named[0] is not None and named[1] is None
+        if "backend" in dict(assertion.arguments):
+            return reduced
+        options = itertools.chain([seed], self.first.build_graph_candidates())
+        first_ones = itertools.islice(options, _MOST_WHOLES)
+        return rounds.reduce_under_default_backend(reduced, first_ones, self.ask)
 
     def _reduce(self, seed: Candidate) -> Candidate:
         with self.ask.give_up_on_stall():
             if isinstance(seed.content, Graph):
-                reduced = rounds.reduce_graph(seed, self.ask, self._is_cheaper(seed))
+                reduced = self._leave_quicker_backend(seed, rounds.reduce_graph(seed, self.ask))
             else:
                 reduced = source_candidates.reduce_source(seed, self.ask)
         if self.first.backend is not None:

@@ -5,7 +5,7 @@ nothing.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate
@@ -44,54 +44,45 @@ _ROUNDS = 3
 _FOR_PLAINER = 32
 
 
-def reduce_graph(candidate: Candidate, ask: Questions, cheaper: bool = False) -> Candidate:
-    """The smallest graph candidate the passes reach.
-
-    Args:
-        candidate: a program that shows the failure.
-        cheaper: whether its backend was chosen to be quick in the place of the user's own. What
-            only fails there is then reduced again from where the user's fails, too.
-    """
-    milestones = [candidate]
+def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
+    """The smallest graph candidate the passes reach."""
     asked_plainer = 0
     for shorter, plainer in (_FIRST, *[_LATER] * (_ROUNDS - 1)):
         before = candidate
-        candidate = _run(shorter, candidate, ask, milestones)
+        candidate = _run(shorter, candidate, ask)
         settled = ask.scheduler.counts.settled
         allowed = max(_FOR_PLAINER, settled - asked_plainer) - asked_plainer
         ask.most = settled + max(0, allowed)
-        candidate = _run(plainer, candidate, ask, milestones)
+        candidate = _run(plainer, candidate, ask)
         ask.most = None
         asked_plainer += ask.scheduler.counts.settled - settled
         if candidate == before:
             break
-    reduced = LAST.run(candidate, ask)
-    larger = _find_under_own_backend(reduced, milestones, ask) if cheaper else None
-    return reduced if larger is None else reduce_graph(larger, ask)
+    return LAST.run(candidate, ask)
 
 
-def _run(
-    steps: Sequence[Pass], candidate: Candidate, ask: Questions, milestones: list[Candidate]
+def reduce_under_default_backend(
+    reduced: Candidate, options: Iterable[Candidate], ask: Questions
 ) -> Candidate:
-    for step in steps:
-        candidate = step.run(candidate, ask)
-        if candidate != milestones[-1]:
-            milestones.append(candidate)
-    return candidate
+    """The smallest program that fails under the default backend, where the reduced one fails only
+    under the quicker one that it was reduced with.
 
-
-def _find_under_own_backend(
-    reduced: Candidate, milestones: Sequence[Candidate], ask: Questions
-) -> Candidate | None:
-    """The smallest of the milestones that fails under the default backend, under which the reduced
-    program does not; None where not even the largest one does.
+    Args:
+        reduced: the smallest program.
+        options: larger ones to start from, of which the first that fails under the default backend
+            is reduced there. Where none does, the result is `reduced`.
     """
     if simplification.drop_backend(reduced) is None:
-        return None
-    first, *others = map(simplification.drop_backend, milestones)
-    if first is None or not ask.holds(first):
-        return None
-    return ask.find_first(other for other in reversed(others) if other is not None) or first
+        return reduced
+    made = map(simplification.drop_backend, options)
+    first = ask.find_first(option for option in made if option is not None)
+    return reduced if first is None else reduce_graph(first, ask)
+
+
+def _run(steps: Sequence[Pass], candidate: Candidate, ask: Questions) -> Candidate:
+    for step in steps:
+        candidate = step.run(candidate, ask)
+    return candidate
 
 
 def describe_size(candidate: Candidate) -> str:

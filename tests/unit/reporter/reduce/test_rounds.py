@@ -32,25 +32,21 @@ def reduce_by(
     )
 
 
-def test_a_program_stays_large_enough_for_the_default_backend_to_fail() -> None:
+def test_a_program_is_reduced_again_where_the_default_backend_shows_its_failure() -> None:
     cheap = ReproAssertion("wrong_result", arguments=(("backend", "'aot_eager'"),))
-    graph = chain(6, 2)
+    whole, piece = (Candidate(chain(length, 0), cheap) for length in (6, 2))
 
     def fails(text: str) -> bool:
-        sizes = re.findall(r"\d+", "".join(re.findall(r"torch.randn\(([\d, ]+)", text)))
-        return "torch.sinh" in text and ("aot_eager" in text or "8" in sizes)
+        needed = ("aot_eager",), ("torch.cos", "torch.exp")
+        return "torch.sinh" in text and any(all(n in text for n in each) for each in needed)
 
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    reduced = rounds.reduce_graph(Candidate(graph, cheap), ask, cheaper=True)
-    assert reduced.assertion.arguments == ()
-    assert require_graph(reduced).statements == 1
-    assert require_graph(reduced).inputs[0].meta.shape == (8,)
-
-    # a backend of the user's own stays
-    own, _ = reduce_by(graph, fails, cheap)
-    assert own.assertion.arguments == cheap.arguments
-    assert require_graph(own).inputs[0].meta.shape == (1,)
+    small = rounds.reduce_graph(piece, ask)
+    assert small.assertion.arguments and require_graph(small).statements == 1
+    larger = rounds.reduce_under_default_backend(small, [piece, whole], ask)
+    assert larger.assertion.arguments == () and require_graph(larger).statements == 3
+    assert rounds.reduce_under_default_backend(small, [piece], ask) == small
 
 
 @given(st.integers(2, 60), st.data())
