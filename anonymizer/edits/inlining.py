@@ -176,23 +176,36 @@ def unroll(program: SourceProgram) -> Iterator[SourceProgram]:
             for body in list_bodies(each.definitions)
             for node in body
             if isinstance(node, ast.For)
-            and isinstance(node.target, ast.Name)
             and _list_values(node.iter)
+            and all(_bind(node.target, value) for value in _list_values(node.iter))
             and not node.orelse
             and not any(isinstance(part, (ast.Break, ast.Continue)) for part in ast.walk(node))
         ]
 
     def change(location: tuple[list[ast.stmt], ast.For]) -> None:
         body, loop = location
-        assert isinstance(loop.target, ast.Name)
         at = body.index(loop)
         body[at : at + 1] = [
-            NameSubstitution({loop.target.id: value}).visit(copy.deepcopy(statement))
+            NameSubstitution(_bind(loop.target, value)).visit(copy.deepcopy(statement))
             for value in _list_values(loop.iter)
             for statement in loop.body
         ]
 
     yield from change_each(program, locate, change)
+
+
+def _bind(target: ast.expr, value: ast.expr) -> dict[str, ast.expr]:
+    """What each variable of a loop stands for; nothing where that is not written there."""
+    if isinstance(target, ast.Name):
+        return {target.id: value}
+    if not isinstance(target, ast.Tuple) or not isinstance(value, (ast.Tuple, ast.List)):
+        return {}
+    pairs = list(zip(target.elts, value.elts, strict=False))
+    is_flat = all(isinstance(name, ast.Name) for name in target.elts)
+    is_flat = is_flat and not any(isinstance(part, ast.Starred) for part in value.elts)
+    if not is_flat or len(target.elts) != len(value.elts):
+        return {}
+    return {name.id: part for name, part in pairs if isinstance(name, ast.Name)}
 
 
 def _list_values(given: ast.expr) -> list[ast.expr]:

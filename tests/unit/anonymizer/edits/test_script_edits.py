@@ -146,6 +146,17 @@ def test_a_loop_over_few_values_is_written_out() -> None:
     assert text == "out = compile(torch.add)(value1)\nout = compile(torch.sub)(value1)"
 
 
+def test_a_loop_over_few_pairs_is_written_out() -> None:
+    program = script("""
+        for arg1, arg2 in (('text1', value1), ('text2', value2 + 1)):
+            out = compile(fn)(arg2)
+        """)
+    ((text, _),) = apply(unroll, program)
+    assert text == "out = compile(fn)(value1)\nout = compile(fn)(value2 + 1)"
+    for other in ("(value1, (2, 3))", "((1, 2, 3), (4, 5, 6))", "((1, 2), (*value1,))"):
+        assert not apply(unroll, script(f"for arg1, arg2 in {other}:\n    out = compile(fn)(arg2)"))
+
+
 def test_a_loop_that_counts_to_a_small_number_is_written_out() -> None:
     ((text, _),) = apply(unroll, script("for arg1 in range(2):\n    out = compile(fn)(arg1)"))
     assert text == "out = compile(fn)(0)\nout = compile(fn)(1)"
