@@ -27,8 +27,16 @@ def _strides_differ(a: TensorMetadata, b: TensorMetadata) -> bool:
     return any(size > 1 and one != two for size, one, two in pairs)
 
 
+def _describe_subclasses(a: str, b: str) -> Tuple[str, str]:
+    """What two tensors are, in words that name no class of the program's."""
+    if a and b and a != b:
+        return "a subclass of Tensor", "another subclass of Tensor"
+    return "a subclass of Tensor" if a else "Tensor", "a subclass of Tensor" if b else "Tensor"
+
+
 def _compare_metadata(where: str, a: TensorMetadata, b: TensorMetadata) -> List[MetadataDifference]:
     compared: List[Tuple[Property, object, object]] = [
+        (Property.TYPE, *_describe_subclasses(a["subclass"], b["subclass"])),
         (Property.DTYPE, a["dtype"], b["dtype"]),
         (Property.SHAPE, a["shape"], b["shape"]),
         (Property.DEVICE, a["device"], b["device"]),

@@ -36,6 +36,8 @@ class TensorMetadata(TypedDict):
     is_leaf: bool
     #: label of the tensor whose memory it shares
     alias: Optional[str]
+    #: name of its class, where that is a subclass of the program's or a library's; else empty
+    subclass: str
 
 
 class SavedTensor(TypedDict):
@@ -153,9 +155,11 @@ def _find_storage(tensor: torch.Tensor) -> int:
 
 def copy_for_saving(tensor: torch.Tensor) -> torch.Tensor:
     """A detached CPU copy that can be saved whatever the tensor was (subclass, expanded,
-    inference); without elements where it has no values.
+    inference); without elements where it has no values. Of a subclass that changes functions of
+    torch (`__torch_function__`) it is the plain tensor, which can be compared and loaded anywhere.
     """
-    with torch.inference_mode(False), torch.no_grad():
+    plain = torch._C.DisableTorchFunctionSubclass()
+    with torch.inference_mode(False), torch.no_grad(), plain:
         if _has_no_values(tensor):
             return torch.empty(0, dtype=tensor.dtype, device="cpu")
         copy = tensor.detach()
@@ -179,7 +183,14 @@ def _read_meta(tensor: torch.Tensor, owners: Dict[int, str]) -> TensorMetadata:
         "requires_grad": bool(tensor.requires_grad),
         "is_leaf": bool(tensor.is_leaf),
         "alias": owners.get(_find_storage(tensor)) if dense and tensor.numel() else None,
+        "subclass": _find_subclass(tensor),
     }
+
+
+def _find_subclass(tensor: torch.Tensor) -> str:
+    """The name of the tensor's class; empty for torch's own, parameters and buffers among them."""
+    kind = type(tensor)
+    return "" if kind.__module__.split(".")[0] == "torch" else kind.__name__
 
 
 def stamp_tensors(state: Dict[str, torch.Tensor]) -> Dict[str, Stamp]:

@@ -193,6 +193,26 @@ def test_a_leaf_is_not_an_intermediate_result() -> None:
     assert [item["property"] for item in found["metadata"]] == ["is_leaf"]
 
 
+class Degrees(torch.Tensor):
+    pass
+
+
+class Radians(torch.Tensor):
+    pass
+
+
+def test_a_subclass_of_the_programs_own_is_compared_and_not_named() -> None:
+    x, kinds = torch.ones(3), (Degrees, Radians, torch.Tensor)
+    sides = {kind: snapshot(x.clone().as_subclass(kind), {}) for kind in kinds}
+    for one, other in ((Degrees, torch.Tensor), (torch.Tensor, Degrees), (Degrees, Radians)):
+        (found,) = comparison.compare(sides[one], sides[other])["metadata"]
+        assert found["property"] == "type" and found["eager"] != found["compiled"]
+        assert not {"Degrees", "Radians"} & {*found["eager"].split(), *found["compiled"].split()}
+    assert comparison.compare(sides[Degrees], snapshot(x.as_subclass(Degrees), {}))["same"]
+    parameter = snapshot(torch.nn.Parameter(x, requires_grad=False), {})
+    assert comparison.compare(parameter, sides[torch.Tensor])["same"]
+
+
 def test_metadata_of_a_changed_input_is_compared() -> None:
     eager, compiled = {"arg0": torch.zeros(2, 3)}, {"arg0": torch.zeros(2, 3)}
     stamps = outputs.stamp_tensors(eager), outputs.stamp_tensors(compiled)
