@@ -191,11 +191,13 @@ def _compare_property(assertion: ReproAssertion, compiled: str) -> list[str]:
                 f'assert shape(expected) == shape(actual), "{wrong} of the outputs"',
             ]
         case Property.PYTHON_VALUE | Property.TYPE:
-            kept = "type(out)" if name == Property.TYPE else "out"
+            # classes by their names: each run of a script has its own
+            kept = "None if isinstance(out, torch.Tensor) else out"
+            kept = "type(out).__name__" if name == Property.TYPE else kept
             message = f"{wrong} is {{e}} in eager, {{a}} compiled"
             return [
                 actual,
-                *_write_nested("plain", f"None if isinstance(out, torch.Tensor) else {kept}"),
+                *_write_nested("plain", kept),
                 "e, a = plain(expected), plain(actual)",
                 f'assert e == a, f"{message}"',
             ]

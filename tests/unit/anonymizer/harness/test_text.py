@@ -66,6 +66,16 @@ def test_a_run_leaves_no_grad_mode_to_the_next_one() -> None:
     assert "torch.set_grad_enabled(True)\n    args = inputs()" in text
 
 
+def test_classes_of_tensors_are_compared_by_their_names() -> None:
+    definitions = "def repro(x):\n    return torch.sin(x)"
+    body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), FUNCTION_CALL)
+    text = render_harness(body, ReproAssertion("wrong_metadata", property="type"))
+    compile(text, "repro", "exec")
+    assert "return type(out).__name__" in text and "isinstance(out, torch.Tensor)" not in text
+    numbers = render_harness(body, ReproAssertion("wrong_metadata", property="python value"))
+    assert "return None if isinstance(out, torch.Tensor) else out" in numbers
+
+
 def seeds_in(text: str) -> list[int]:
     return [int(seed) for seed in re.findall(r"torch\.manual_seed\((\d+)\)", text)]
 
