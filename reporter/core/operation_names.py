@@ -283,8 +283,8 @@ def _name_callee(node: ast.expr, layers: Mapping[str, str]) -> str:
     if _GENERATED.fullmatch(text.rpartition(".")[2]):
         return layers.get(text, "")
     if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
-        # a method of what a call returned; a base class's constructor is no operation
-        return "" if node.attr == "__init__" else node.attr
+        # a method of what a call returned; a special one of a base class is no operation
+        return "" if re.fullmatch(r"__\w+__", node.attr) else node.attr
     if text.startswith("self.") and text.count(".") == 1:
         return text.removeprefix("self.").rstrip("0123456789_")
     for prefix in ("torch.", "F."):

@@ -177,3 +177,14 @@ def test_a_script_names_what_of_torch_is_compiled_and_no_constructor(
         "    return (out, ())\n"
     )
     assert list_operators(program) == names
+
+
+def test_a_special_method_is_named_once_and_is_no_operation() -> None:
+    program = (
+        "def program(compile):\n    class Thing1(torch.Tensor):\n        @classmethod\n"
+        "        def __torch_function__(cls, arg1, arg2, arg3=(), arg4=None):\n"
+        "            return super().__torch_function__(arg1, arg2, arg3, arg4) * 2\n\n"
+        "    def helper1(value1):\n        return torch.sin(value1)\n\n"
+        "    out = compile(helper1)(torch.ones(1).as_subclass(Thing1))\n    return (out, ())\n"
+    )
+    assert name_operators(program, Layer.DYNAMO) == ("__torch_function__", "torch.sin")
