@@ -17,6 +17,9 @@ SHORT = ("x", "y", "z", "w")
 _LETTERS = (*SHORT, "u", "v", "a", "b")
 #: Generated names that need no number where there is one of them.
 _NUMBERED = {"model": "model", "Block": "Model", "Thing": "Thing"}
+#: What torch's documentation calls the parameters of the methods by which a subclass takes over.
+_TAKES_OVER = ("__torch_function__", "__torch_dispatch__")
+_ITS_PARAMETERS = ("cls", "func", "types", "args", "kwargs")
 
 
 def rename_program(tree: ast.Module, others: Iterable[str], *more: ast.AST) -> ast.Module:
@@ -74,7 +77,22 @@ def name_by_hand(statements: list[ast.stmt]) -> list[ast.stmt]:
     for prefix, name in _NUMBERED.items():
         if f"{prefix}2" not in text and not re.search(rf"\b{name}\b", text):
             text = re.sub(rf"\b{prefix}1\b", name, text)
-    return ast.parse(text).body
+    named = ast.parse(text)
+    _name_parameters(named)
+    return named.body
+
+
+def _name_parameters(tree: ast.Module) -> None:
+    """Gives the parameters of a subclass's own methods the names of torch's documentation."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or node.name not in _TAKES_OVER:
+            continue
+        names = dict(zip((each.arg for each in node.args.args), _ITS_PARAMETERS))
+        if find_names(node) & {*_ITS_PARAMETERS} - {*names}:
+            continue
+        for each in node.args.args:
+            each.arg = names.get(each.arg, each.arg)
+        NameRenaming(names).visit(node)
 
 
 def _replace_by_letters(prefix: str, text: str) -> str:
