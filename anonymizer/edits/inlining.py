@@ -168,11 +168,14 @@ def iterate_values(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def unroll(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Write the body of a loop over few values once for each."""
+    """Write the body of a loop over few values once for each. What is read later of the variables
+    of the loop has the last values.
+    """
 
-    def locate(each: SourceProgram) -> list[tuple[list[ast.stmt], ast.For]]:
+    def locate(each: SourceProgram) -> list[tuple[set[str], list[ast.stmt], ast.For]]:
+        result = find_names(ast.parse(each.callable_expression)) if each.is_script else set()
         return [
-            (body, node)
+            (result, body, node)
             for body in list_bodies(each.definitions)
             for node in body
             if isinstance(node, ast.For)
@@ -182,16 +185,29 @@ def unroll(program: SourceProgram) -> Iterator[SourceProgram]:
             and not any(isinstance(part, (ast.Break, ast.Continue)) for part in ast.walk(node))
         ]
 
-    def change(location: tuple[list[ast.stmt], ast.For]) -> None:
-        body, loop = location
+    def change(location: tuple[set[str], list[ast.stmt], ast.For]) -> None:
+        result, body, loop = location
         at = body.index(loop)
+        *earlier, last = (_bind(loop.target, value) for value in _list_values(loop.iter))
+        later = find_names(*body[at + 1 :]) | result
+        kept = [
+            ast.Assign([ast.Name(name, ast.Store())], value, lineno=loop.lineno)
+            for name, value in last.items()
+            if name in later
+        ]
+        last = {name: value for name, value in last.items() if name not in later}
         body[at : at + 1] = [
-            NameSubstitution(_bind(loop.target, value)).visit(copy.deepcopy(statement))
-            for value in _list_values(loop.iter)
-            for statement in loop.body
+            *(part for values in earlier for part in _write_once(loop.body, values)),
+            *kept,
+            *_write_once(loop.body, last),
         ]
 
     yield from change_each(program, locate, change)
+
+
+def _write_once(body: list[ast.stmt], values: dict[str, ast.expr]) -> list[ast.stmt]:
+    swap = NameSubstitution(values)
+    return [swap.visit(copy.deepcopy(statement)) for statement in body]
 
 
 def _bind(target: ast.expr, value: ast.expr) -> dict[str, ast.expr]:

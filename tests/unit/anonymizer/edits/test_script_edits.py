@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import textwrap
 
 import pytest
@@ -153,6 +154,9 @@ def test_a_loop_over_few_pairs_is_written_out() -> None:
         """)
     ((text, _),) = apply(unroll, program)
     assert text == "out = compile(fn)(value1)\nout = compile(fn)(value2 + 1)"
+    program = dataclasses.replace(program, callable_expression="(out, (arg2,))")
+    ((text, _),) = apply(unroll, program)
+    assert text.endswith("\narg2 = value2 + 1\nout = compile(fn)(arg2)")
     for other in ("(value1, (2, 3))", "((1, 2, 3), (4, 5, 6))", "((1, 2), (*value1,))"):
         assert not apply(unroll, script(f"for arg1, arg2 in {other}:\n    out = compile(fn)(arg2)"))
 
