@@ -222,3 +222,10 @@ def test_what_is_computed_of_several_elements_may_have_any_derivatives() -> None
     given = torch.ones(4, requires_grad=True)
     assert Derivative(lambda x: x.cumsum(0), "elementwise")(given)
     assert Derivative(lambda x: x * weights, "elementwise")(given)
+
+
+def test_a_number_among_the_outputs_has_no_derivative_to_be_checked() -> None:
+    x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    kinds: tuple[Any, ...] = ("gradcheck", "forward", "gradgradcheck", "backward")
+    for kind in kinds:
+        assert Derivative(lambda y: (y.sin(), 3), kind)(x)
