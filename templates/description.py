@@ -14,6 +14,7 @@ from templates.facts import (
     BACKENDS,
     LAYER_NAMES,
     PLACEHOLDER,
+    PROPERTY_NAMES,
     is_eager,
     is_effect,
     is_exception,
@@ -228,7 +229,9 @@ def _describe_wrong_result(report: Mapping[str, Any]) -> tuple[str, str]:
     if is_effect(verdict):
         return "the same state as eager mode leaves", actual
     if kind == Kind.WRONG_METADATA:
-        return "dtype, shape, strides and aliasing as in eager mode", _show_pair(verdict) or actual
+        detail = read_detail(verdict)
+        name = PROPERTY_NAMES.get(detail, detail) or "metadata"
+        return f"the {name} of eager mode's output", _show_pair(verdict) or actual
     if verdict.get("derivative") == "elementwise":
         return "the same derivative for equal elements, each computed by itself", actual
     if kind == Kind.WRONG_GRADIENT and is_eager(report):

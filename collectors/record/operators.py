@@ -75,7 +75,8 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self, func: Any, types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         named: Dict[str, Any] = kwargs or {}
-        if getattr(func, "__name__", "") == "__get__" or os.getpid() != self.pid:
+        is_looking = self.measurement is not None and self.measurement.is_looking
+        if getattr(func, "__name__", "") == "__get__" or os.getpid() != self.pid or is_looking:
             return func(*args, **named)
         number = self.count
         self.count += 1

@@ -7,8 +7,9 @@ with its inputs is ill-conditioned.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -58,19 +59,31 @@ class OperatorMeasurement(EagerFactsMode):
         self.started = time.monotonic()
         self.found: Dict[str, List[OperatorError]] = {"wrong": [], "ill": []}
         self.rounded = self.overflowed = 0
+        #: While it looks at an operator: what is called then is no call of the program. A torch
+        #: function mode sees that where it has not seen the program's own (`Parameter.set_`).
+        self.is_looking = False
         #: What a `ShardedMeasurement` finds.
         self.sharded: List[OperatorError] = []
         #: Told of each torch function that the program calls.
         self.derivatives = DerivativeMeasurement()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if any(map(is_sharded, tree_flatten((args, kwargs or {}))[0])):
-            return func(*args, **(kwargs or {}))  # looking at it may be a collective
-        wide = self._widen(func, args, kwargs or {})
-        result = super().__torch_dispatch__(func, types, args, kwargs)
-        if wide is not None:
-            self._hold(wide, result)
-        return result
+        with self._look():
+            if any(map(is_sharded, tree_flatten((args, kwargs or {}))[0])):
+                return func(*args, **(kwargs or {}))  # looking at it may be a collective
+            wide = self._widen(func, args, kwargs or {})
+            result = super().__torch_dispatch__(func, types, args, kwargs)
+            if wide is not None:
+                self._hold(wide, result)
+            return result
+
+    @contextlib.contextmanager
+    def _look(self) -> Iterator[None]:
+        outer, self.is_looking = self.is_looking, True
+        try:
+            yield
+        finally:
+            self.is_looking = outer
 
     def _widen(self, func: Any, args: Any, named: Any) -> Optional[_Wide]:
         """The operator in float64; None where there is none, or nobody waits for it."""

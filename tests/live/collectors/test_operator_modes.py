@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import weakref
@@ -13,6 +14,7 @@ import torch
 
 from collectors.call import context, rungs
 from collectors.call.operators.derivatives import Derivative, isolate, widen
+from collectors.call.operators.measurement import OperatorMeasurement
 from collectors.dynamo import capture
 from collectors.record import operators
 from collectors.record.native_calls import NativeCalls
@@ -69,6 +71,23 @@ def test_a_call_after_a_backward_pass_is_no_derivative(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError):
             torch.mm(w, w)
     assert OperatorWatch(tmp_path).find_last_call(died=False) == FailingCall(3)
+
+
+def test_what_a_measurement_calls_is_no_call_of_the_program(tmp_path: Path) -> None:
+    """`set_` of a parameter comes to no torch function mode; what the measurement calls for it
+    did, and had a wrong derivative.
+    """
+
+    def count(measurement: OperatorMeasurement | None) -> int:
+        mode = operators.OperatorMode(None, str(tmp_path / "operators"), None)
+        mode.measurement = measurement
+        with mode, measurement or contextlib.nullcontext(), torch.no_grad():
+            torch.nn.Parameter(torch.rand(4)).set_(torch.rand(4))
+        return mode.count
+
+    measurement = OperatorMeasurement(str(tmp_path / "facts"), lambda: 0)
+    assert count(measurement) == count(None) >= 2
+    assert measurement.derivatives.list_wrong() == []
 
 
 def test_a_derivative_alone_fails_as_it_does_in_the_program() -> None:
