@@ -231,7 +231,7 @@ def _describe_wrong_result(report: Mapping[str, Any]) -> tuple[str, str]:
     if kind == Kind.WRONG_METADATA:
         detail = read_detail(verdict)
         name = PROPERTY_NAMES.get(detail, detail) or "metadata"
-        return f"the {name} of eager mode's output", _show_pair(verdict) or actual
+        return f"the {name} that eager mode gives", _show_pair(verdict) or actual
     if verdict.get("derivative") == "elementwise":
         return "the same derivative for equal elements, each computed by itself", actual
     if kind == Kind.WRONG_GRADIENT and is_eager(report):

@@ -1,11 +1,12 @@
 """The function `main` of a harness that holds derivatives in eager mode against finite differences,
-with the limits of `collectors.call.operators`.
+as `collectors.call.operators.special_points` does.
 """
 
 from __future__ import annotations
 
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
+from collectors.protocol.repro_words import ALIKE, BESIDE_POINT, LEAST_OFF, STANDS_OUT
 
 #: The derivative in forward mode of what finite differences are held against.
 _FORWARD = "torch.func.jvp(run, tuple(args), tuple(each.sin() for each in args))[1]"
@@ -52,15 +53,16 @@ def check_derivative(assertion: ReproAssertion) -> list[str]:
         "        if step == 0.0:",
         "            return",
         "        value, there = compute(0.0)",
-        "        steps = ((1e-3, 0), (-1e-3, 0), (1e-4, 0), (-1e-4, 0), (1e-4, 1), (-1e-4, 1))",
+        f"        steps = {BESIDE_POINT}",
         "        near = [compute(*where) for where in steps]",
         "        limits = torch.stack([slope for _, slope in near])",
         "        spread = (limits - limits.mean(0)).abs().max()",
         "        size = limits.abs().max().clamp(min=1.0)",
         "        off = (there - limits.mean(0)).abs().nan_to_num(nan=math.inf).max()",
         "        jump = max((each - value).abs().max() for each, _ in near[2:])",
-        "        smooth = jump < 0.05 * max(1.0, value.abs().max()) and spread < 0.05 * size",
-        "        if not (smooth and off > max(10 * spread, 1e-3 * size)):",
+        f"        smooth = jump < {ALIKE} * max(1.0, value.abs().max())",
+        f"        smooth = smooth and spread < {ALIKE} * size",
+        f"        if not (smooth and off > max({STANDS_OUT} * spread, {LEAST_OFF} * size)):",
         "            return",
         "raise refused",
     ]

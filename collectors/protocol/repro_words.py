@@ -58,3 +58,13 @@ class CandidateOutcome(Text):
 #: respect to the other triangle their derivative is whatever torch's formula gives, so it is looked
 #: at where they read (`test/test_ops_gradients.py` of torch does so, too).
 TRIANGLES = {"cholesky_inverse": (0, 1), "cholesky_solve": (1, 2)}
+#: Where a derivative that is wrong at a point is held against those beside it: how far from it, on
+#: both sides, and along which of two directions. Where it grows or turns as the point comes nearer,
+#: it has no limit there; nor where it is another one along the other direction, as that of a median
+#: of equal elements is.
+BESIDE_POINT = ((1e-3, 0), (-1e-3, 0), (1e-4, 0), (-1e-4, 0), (1e-4, 1), (-1e-4, 1))
+#: Numbers are one limit where they differ by less, as a share of their size or of 1.
+ALIKE = 0.05
+#: So many times farther than the values beside the point are from each other has the one at the
+#: point to be from them, and so far at least, as a share of their size or of 1.
+STANDS_OUT, LEAST_OFF = 10.0, 1e-3

@@ -11,15 +11,8 @@ from typing import Callable, NamedTuple, Optional
 
 import torch
 
-#: How far from the point a derivative is looked at, on both sides, and along which of two
-#: directions. Where it grows or turns as the point comes nearer, it has no limit there; nor where
-#: it is another one along the other direction, as that of a median of equal elements is.
-_BESIDE = ((1e-3, 0), (-1e-3, 0), (1e-4, 0), (-1e-4, 0), (1e-4, 1), (-1e-4, 1))
-#: Numbers are one limit where they differ by less, as a share of their size or of 1.
-_ALIKE = 0.05
-#: So many times farther than the values beside the point are from each other has the one at the
-#: point to be from them, and so far at least, as a share of their size or of 1.
-_STANDS_OUT, _LEAST = 10.0, 1e-3
+from ...protocol.repro_words import ALIKE, BESIDE_POINT, LEAST_OFF, STANDS_OUT
+
 #: Elements that are computed each by itself, to see whether the others have a part in them.
 _ALONE = 4
 
@@ -40,7 +33,7 @@ def is_wrong_at_point(compute: Callable[[float, int], Slope]) -> bool:
             is the point itself.
     """
     values, there = compute(0.0, 0)
-    beside = [compute(*where) for where in _BESIDE]
+    beside = [compute(*where) for where in BESIDE_POINT]
     limits = torch.stack([slope.derivative for slope in beside])
     if there.numel() == 0 or not bool(limits.isfinite().all()):
         return False
@@ -50,11 +43,11 @@ def is_wrong_at_point(compute: Callable[[float, int], Slope]) -> bool:
     spread = _find_largest(limits - middle)
     size = max(1.0, _find_largest(middle))
     off = _find_largest(there - middle)
-    return spread < _ALIKE * size and off > max(_STANDS_OUT * spread, _LEAST * size)
+    return spread < ALIKE * size and off > max(STANDS_OUT * spread, LEAST_OFF * size)
 
 
 def _is_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return _find_largest(one - other) < _ALIKE * max(1.0, _find_largest(other))
+    return _find_largest(one - other) < ALIKE * max(1.0, _find_largest(other))
 
 
 def _find_largest(values: torch.Tensor) -> float:
