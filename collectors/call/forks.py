@@ -7,6 +7,22 @@ import threading
 import traceback
 from typing import Callable, List
 
+import torch
+
+
+def start_autograd() -> None:
+    """Has autograd make its threads now, while there is no device that it would make one for; call
+    it in a thread that has torch's switches at their defaults.
+
+    Autograd makes one for each device at the first backward pass, and refuses to work in the forks
+    of a process that has some (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork). In torch
+    2.15 the compiler's fake tensors register CUDA devices that are not there
+    (`torch/_subclasses/fake_tensor.py: FakeTensorMode.__enter__`), so that tracing a backward pass
+    before any other makes eight.
+    """
+    if not torch.cuda.is_available():
+        torch.ones((), device="cpu", dtype=torch.float32, requires_grad=True).backward()
+
 
 def fork_from_fresh_thread(body: Callable[[], None]) -> int:
     """Forks in a new thread; the child runs `body` there and never returns.
@@ -17,6 +33,7 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
     problems: List[OSError] = []
 
     def fork_and_run() -> None:
+        start_autograd()
         try:
             pid = os.fork()
         except OSError as error:  # no memory, or too many processes
