@@ -48,7 +48,7 @@ from reporter.recording.entry_points import (
 from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
 from reporter.recording.session import RecordingSession
-from reporter.recording.watching import CUDA_NOTE, WatchedProgram, WatchOptions
+from reporter.recording.watching import RERUN_NOTES, WatchedProgram, WatchOptions
 
 #: Of the time that is left to a run with a budget: what the script may take.
 _SHARE_OF_SCRIPT = 0.4
@@ -105,8 +105,8 @@ def record(script: WatchedScript) -> Recording:
 
 
 def _watch_script(script: WatchedScript) -> Recording:
-    """The run of the script; on a GPU, or where a failure may be in a call that was not compared,
-    another one that is watched accordingly.
+    """The run of the script; where no fork can repeat its calls, or a failure may be in one that was
+    not compared, another one that is watched accordingly.
     """
     progress, untrusted = script.audience.progress, script.audience.untrusted
     watching = script.choose_watching()
@@ -115,8 +115,9 @@ def _watch_script(script: WatchedScript) -> Recording:
         interpreter.probe(script.python)  # says so
     if untrusted is not None:
         untrusted(_build_account(recording))
-    if recording.unsupported == "CUDA":
-        progress.note(CUDA_NOTE)
+    note = RERUN_NOTES.get(recording.unsupported or "")
+    if note is not None:
+        progress.note(note)
         recording.close()
         watching = replace(watching, isolation="rerun")
         recording = script.run(watching)

@@ -19,7 +19,6 @@ from collectors.protocol.events import (
     RaisedEvent,
     ReturnedEvent,
 )
-from collectors.protocol.failure import Failure
 from collectors.protocol.variation import Rung
 from collectors.protocol.words import CallOutcome
 from reporter.core.kinds import Compiler, Symptom
@@ -102,6 +101,16 @@ class CallJudge:
             self.recording.counts.obstacles.add(_summarize(answer.get("detail", "")))
         return answer
 
+    def _is_limit_of_forks(self, answer: RunAnswer) -> bool:
+        """Whether a run failed because it was a fork, which says nothing about the program; then
+        the program has to be watched without any, where that can be.
+        """
+        if "combination with fork" not in answer.get("failure", {}).get("message", ""):
+            return False
+        if self.watching.reruns:
+            self.recording.unsupported = "autograd"
+        return True
+
     def _leave_unchecked(self, call: int) -> None:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
         in a fork.
@@ -174,7 +183,7 @@ class CallJudge:
             self._reply({"keep": False})
             return
         eager = self._run(call, "eager", {"how": "eager"})
-        if eager["outcome"] == CallOutcome.RAISES and not _is_limit_of_forks(eager["failure"]):
+        if eager["outcome"] == CallOutcome.RAISES and not self._is_limit_of_forks(eager):
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
             self._reply({"keep": False})
             return
@@ -235,6 +244,10 @@ class CallJudge:
         call, path = message["call"], message["path"]
         replay = self.begun[call]["history"] > 0
         eager = self._run(call, "eager-grad", {"how": "eager", "grads": path})
+        if self._is_limit_of_forks(eager):
+            self.call_sessions.drop(call)
+            self._reply({})
+            return
         again: Rung = {"how": "compiled", "grads": path, "replay": replay}
         compiled = self._run(call, "compiled-grad", again)
         if eager["outcome"] == CallOutcome.OK and compiled["outcome"] == CallOutcome.OK:
@@ -273,11 +286,6 @@ class CallJudge:
             return None
         found = self._compare_with_eager(call, "grad", eager, reused["snapshot"], grads=path)
         return None if found is None or found["same"] else found
-
-
-def _is_limit_of_forks(failure: Failure) -> bool:
-    """Whether a run failed because it was a fork, which says nothing about the program."""
-    return "combination with fork" in failure["message"]
 
 
 def _summarize(detail: str) -> str:

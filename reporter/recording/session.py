@@ -47,7 +47,7 @@ from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.call_sessions import CallSessions
 from reporter.recording.findings import Finding, OriginalCall, Recording
 from reporter.recording.rerun import ProgramRuns, RerunProgram
-from reporter.recording.watching import CUDA_NOTE, WatchedProgram, WatchOptions
+from reporter.recording.watching import RERUN_NOTES, WatchedProgram, WatchOptions
 
 _MAX_FINDINGS = 4
 #: So many times its limit a script may take that goes on showing signs of life.
@@ -192,7 +192,7 @@ class RecordingSession:
                 process.wait(timeout=0.25)
             except subprocess.TimeoutExpired:
                 pass
-            if self.recording.unsupported == "CUDA":
+            if self.recording.unsupported in RERUN_NOTES:
                 process.end()  # it has to be run again in another way
                 return
             now = self.clock()
@@ -337,7 +337,7 @@ class RecordingSession:
     def _run_again(self) -> None:
         self.runs, self.recording.on_gpu = self._build_runs(), True
         self.call_sessions.session_of = self.runs.open_call_session
-        self.talk(CUDA_NOTE)
+        self.talk(RERUN_NOTES["CUDA"])
         first = _EVERY_CALL if self.watching.every_call else _CHECKED_AGAIN
         self.reply({"isolation": "rerun", "check_first": first})
 

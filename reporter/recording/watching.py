@@ -10,10 +10,17 @@ from typing import Literal
 from collectors.protocol.starting import ProgramStart
 from reporter.recording.operators import OperatorWatch
 
-#: What the user is told of a program that no fork can stand in for.
-CUDA_NOTE = (
-    "the script computes on CUDA, which no fork of it could: it is run again for each question"
-)
+#: What the user is told of a program that no fork can stand in for, by what a fork lacks.
+RERUN_NOTES: Mapping[str, str] = {
+    "CUDA": (
+        "the script computes on CUDA, which no fork of it could: it is run again for each"
+        " question"
+    ),
+    "autograd": (
+        "autograd has made threads for the devices of this machine, and refuses to work in forks:"
+        " the script is run again for each question"
+    ),
+}
 
 
 @dataclass(frozen=True)
