@@ -42,12 +42,24 @@ _LEAVES = """def leaves(out):
 
 
 """
+_ARRAY = 'type(out).__module__ == "numpy"'
+#: Arrays and numbers of NumPy as the tensors that are compared.
+_TENSORS = """def tensors(values):
+    return [
+        torch.as_tensor(value) if type(value).__module__ == "numpy" else value for value in values
+    ]
+
+
+"""
 
 
 def write_helpers(run: list[str]) -> list[str]:
     """The functions that a function `run` calls."""
     text = "\n".join(run)
-    helpers = (("held(", _HELD), ("leaves(", _LEAVES))
+    leaves = _LEAVES
+    if "tensors(" in text:
+        leaves = leaves.replace("torch.Tensor):", f"torch.Tensor) or {_ARRAY}:")
+    helpers = (("held(", _HELD), ("leaves(", leaves), ("tensors(", _TENSORS))
     return [line for name, helper in helpers if name in text for line in helper.splitlines()]
 
 
@@ -194,6 +206,8 @@ def _is_tensor(value: ast.expr, made: Mapping[str, bool]) -> bool:
     if isinstance(value, ast.Subscript):
         return _is_tensor(value.value, made)
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr == "numpy":
+            return False
         is_of_torch = ast.unparse(value.func).startswith(("torch.", "nn.Parameter"))
         return is_of_torch or _is_tensor(value.func.value, made)
     return False
@@ -278,9 +292,20 @@ def _write_return(body: ReproBody, assertion: ReproAssertion) -> str:
         and assertion.kind == Kind.STALE_GRAPH
     ):
         return f"return [*({outputs}), *{_write_gradients(body, assertion)}]"
+    returned = _write_compared(body, assertion, outputs)
+    return f"return tensors({returned})" if _has_arrays(body) else f"return {returned}"
+
+
+def _has_arrays(body: ReproBody) -> bool:
+    """Whether the program computes with arrays of NumPy, or is given some."""
+    return "import numpy" in body.imports or ".numpy()" in "".join(body.inputs)
+
+
+def _write_compared(body: ReproBody, assertion: ReproAssertion, outputs: str) -> str:
+    """The results that are compared where none are gradients, as a list or a tuple."""
     if assertion.compare_inputs and _returns_nothing(body):
-        return "return args"
+        return "args"
     if assertion.property == Property.ALIAS:
         state = "*model.parameters(), *model.buffers(), " if _has_state(body, assertion) else ""
-        return f"return [*({outputs}), {state}*args]"
-    return f"return [*({outputs}), *args]" if assertion.compare_inputs else f"return {outputs}"
+        return f"[*({outputs}), {state}*args]"
+    return f"[*({outputs}), *args]" if assertion.compare_inputs else outputs

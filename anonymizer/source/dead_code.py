@@ -12,9 +12,9 @@ import re
 
 from anonymizer.graph.identifiers import find_names
 from anonymizer.source.program import STATE, SourceProgram
-from anonymizer.source.symbols.imports import STDLIB
+from anonymizer.source.symbols.imports import KNOWN_MODULES
 
-_KNOWN = frozenset(dir(builtins)) | STDLIB | {"torch", "nn", "F", "__class__"}
+_KNOWN = frozenset(dir(builtins)) | KNOWN_MODULES | {"torch", "nn", "F", "__class__"}
 _ATTRIBUTE = re.compile(r"(?:attr|method)\d+")
 _GENERATED = re.compile(r"[A-Za-z_]+?\d+")
 

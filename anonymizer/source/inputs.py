@@ -117,6 +117,8 @@ class _Inputs:
             return ast.unparse(ref["tree"])
         if ref["kind"] == "tensor":
             return self._name_tensor(ref["id"], bool(ref.get("apart")))
+        if ref["kind"] == "array":
+            return self._name_tensor(ref["id"], as_what=".numpy()")
         if ref["kind"] == "same":
             self._name_tensor(ref["instead"])
             return self._name_tensor(ref["id"])
@@ -134,8 +136,10 @@ class _Inputs:
     def _as_type(self, ref: SequenceReference | DictReference, display: str) -> str:
         return ast.unparse(self.writer.values.wrap_in_type(ref, parse_expression(display)))
 
-    def _name_tensor(self, key: str, apart: bool = False) -> str:
-        """The name of a tensor; one that is kept apart shares nothing with those before it."""
+    def _name_tensor(self, key: str, apart: bool = False, as_what: str = "") -> str:
+        """The name of a tensor; one that is kept apart shares nothing with those before it. What it
+        is given `as` is written behind it.
+        """
         if key in self.known:
             return self._write_alone(key) if apart else self.known[key]
         tensors = self.tensors
@@ -156,9 +160,9 @@ class _Inputs:
                     f" {write_flat_storage([tensors[each] for each in group], self.writer.writes)}"
                 )
             view = write_view(tensors[key], base, self.writer.writes)
-            self.lines.append(f"{name} = {view}")
+            self.lines.append(f"{name} = {view}{as_what}")
         else:
-            self.lines.append(f"{name} = {self._write_alone(key)}")
+            self.lines.append(f"{name} = {self._write_alone(key)}{as_what}")
         return name
 
     def _write_alone(self, key: str) -> str:

@@ -36,9 +36,9 @@ class NamedReference(TypedDict):
 
 
 class RecordReference(TypedDict):
-    """What has a record in a table."""
+    """What has a record in a table; an `array` of NumPy is the tensor that lies in its memory."""
 
-    kind: Literal["tensor", "instance", "function", "class"]
+    kind: Literal["tensor", "array", "instance", "function", "class"]
     id: str
 
 

@@ -88,6 +88,12 @@ def build_constant(value: Any) -> Optional[Reference]:
     return None
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is a plain array of NumPy, which need not be there."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is getattr(numpy, "ndarray", None)
+
+
 def matters_again(value: Any) -> bool:
     """Whether a decorator may matter again: a user's has done its work already, torch's and
     Python's may.

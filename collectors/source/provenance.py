@@ -1,4 +1,4 @@
-"""Who owns a live object: torch and Python, whose names everybody knows, or the user.
+"""Who owns a live object: torch, NumPy and Python, whose names everybody knows, or the user.
 
 Names are found by *identity* in public modules, or by a path that leads back to the same object; a
 private thing that merely claims a public module is not believed. Functions are judged by the file
@@ -46,9 +46,9 @@ _INDEX: Dict[int, str] = {}
 
 
 def is_foreign(module: Any) -> bool:
-    """Whether a module name belongs to torch or to the standard library."""
+    """Whether a module name belongs to torch, to NumPy or to the standard library."""
     top = str(module or "").split(".")[0]
-    if top in _TOPS or top == "builtins":
+    if top in _TOPS or top in ("builtins", "numpy"):
         return True
     if top == "__main__":
         return False
@@ -74,7 +74,12 @@ def is_user_code(function: Any) -> Optional[bool]:
     if code.co_filename.startswith("<"):
         return None
     real = os.path.realpath(code.co_filename)
-    return not (real.startswith(_TORCH) or _is_in_stdlib(real))
+    return not (real.startswith(_TORCH) or _is_in_stdlib(real) or _is_in_numpy(real))
+
+
+def _is_in_numpy(real: str) -> bool:
+    file = getattr(sys.modules.get("numpy"), "__file__", None)
+    return bool(file) and real.startswith(os.path.dirname(os.path.realpath(str(file))) + os.sep)
 
 
 def list_own_files() -> List[str]:
@@ -154,7 +159,7 @@ def resolve(dotted: str) -> Any:
 
 
 def find_public_reference(value: Any) -> Optional[NamedReference]:
-    """torch's or Python's own name for a value, or None."""
+    """torch's, NumPy's or Python's own name for a value, or None."""
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(builtins, name, None) is value:
         return {"kind": "builtin", "name": name}
@@ -165,6 +170,10 @@ def find_public_reference(value: Any) -> Optional[NamedReference]:
     if found is not None and resolve(found) is value:
         return _resolve(found)
     module, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if (
+        type(value).__module__.split(".")[0] == "numpy"
+    ):  # a function of an array, element by element
+        module, qualname = "numpy", name
     if isinstance(module, str) and isinstance(qualname, str) and is_foreign(module):
         dotted = module + "." + qualname
         known = resolve(dotted)

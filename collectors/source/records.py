@@ -41,6 +41,7 @@ class Records:
         self.alive: List[Any] = []
         self.live_classes: Dict[str, Any] = {}
         self._storages: Dict[Tuple[str, int], List[str]] = {}
+        self._arrays: Dict[int, torch.Tensor] = {}
 
     def add(self, value: Any, prefix: str, table: Mapping[str, object]) -> str:
         """The id of a live value that is going to have a record in a table.
@@ -93,6 +94,18 @@ class Records:
             place = (value.device.type, value.untyped_storage().data_ptr())
             self._storages.setdefault(place, []).append(key)
         return {"kind": "tensor", "id": key}
+
+    def refer_to_array(self, value: Any) -> Reference:
+        """An array of NumPy, with the record of the tensor that lies in its memory."""
+        if id(value) not in self._arrays:
+            try:
+                tensor = torch.from_numpy(value)
+            except (TypeError, ValueError):  # strings, negative strides
+                return self.note_opaque("an array of NumPy that is no tensor")
+            self._arrays[id(value)] = tensor
+            self.alive.append(value)
+        found = self.refer_to_tensor(self._arrays[id(value)])
+        return {"kind": "array", "id": found["id"]} if found["kind"] == "tensor" else found
 
     def find_shared_storages(self) -> List[List[str]]:
         """Groups of tensors that lie in the same memory."""

@@ -221,9 +221,11 @@ class _ObjectGatherer:
         return self.objects.refer_to_instance(value)
 
     def _refer_to_data(self, value: Any) -> Optional[Reference]:
-        """A tensor, what stands for one of an earlier call, or a container."""
+        """A tensor, an array, what stands for one of an earlier call, or a container."""
         if isinstance(value, torch.Tensor):
             return self.records.refer_to_tensor(value)
+        if introspection.is_array(value):
+            return self.records.refer_to_array(value)
         if isinstance(value, Placeholder):
             number = self.placeholders.setdefault(id(value), len(self.placeholders))
             return {"kind": "placeholder", "shape": list(value.shape), "number": number}

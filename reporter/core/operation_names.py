@@ -29,10 +29,12 @@ _BITS: dict[type[ast.operator], tuple[str, str]] = {
     ast.RShift: (">>=", "torch.bitwise_right_shift"),
 }
 _ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
+#: What NumPy calls arithmetic otherwise.
+_OF_ARRAYS = {"sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}
 #: What changes a dtype and computes nothing.
 _CONVERSIONS = frozenset("to type float double half bfloat16 int long short char byte bool".split())
 #: Functions of the repro that every repro has.
-_HARNESS = frozenset(("run", "inputs", "main", "leaves", "held"))
+_HARNESS = frozenset(("run", "inputs", "main", "leaves", "held", "tensors"))
 #: Methods that every class has, and so tell nothing.
 _USUAL = frozenset(("__init__", "__call__", "__new__"))
 _ASKED = frozenset(("setattr", "delattr", "getattr", "hasattr", "isinstance", "issubclass", "type"))
@@ -180,8 +182,18 @@ def list_operators(text: str) -> tuple[str, ...]:
     told = [name for name in named if name not in _ARITHMETIC]
     if _CONVERSIONS.issuperset(told):
         told = [*(name for name in named if name in _ARITHMETIC), *told]
-    given = _list_compiled_calls(tree)
-    return tuple(dict.fromkeys([*given, *(told or counted or read)])) or _list_transforms(tree)
+    given = [*_list_compiled_calls(tree), *(told or counted or read)]
+    if ".numpy()" in text:
+        given = [_name_of_arrays(name) for name in given]
+    return tuple(dict.fromkeys(given)) or _list_transforms(tree)
+
+
+def _name_of_arrays(name: str) -> str:
+    """What arithmetic of tensors is called between arrays of NumPy; any other name as it is."""
+    if name not in _SIGNS.values():
+        return name
+    own = name.removeprefix("torch.")
+    return f"numpy.{_OF_ARRAYS.get(own, own)}"
 
 
 def _list_compiled(tree: ast.Module) -> list[ast.FunctionDef]:
@@ -287,7 +299,7 @@ def _name_callee(node: ast.expr, layers: Mapping[str, str]) -> str:
         return "" if re.fullmatch(r"__\w+__", node.attr) else node.attr
     if text.startswith("self.") and text.count(".") == 1:
         return text.removeprefix("self.").rstrip("0123456789_")
-    for prefix in ("torch.", "F."):
+    for prefix in ("torch.", "F.", "numpy."):
         if text.startswith(prefix):
             return text
     return text.rsplit(".", 1)[-1] if "." in text else ""

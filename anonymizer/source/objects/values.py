@@ -15,7 +15,7 @@ from anonymizer.source.objects.operators import SETUP, build_operator
 from anonymizer.source.objects.syntax import build_assignment, build_dotted_name, parse_expression
 from anonymizer.source.objects.tensors import write_tensor
 from anonymizer.source.objects.ties import tie
-from anonymizer.source.symbols.imports import STDLIB
+from anonymizer.source.symbols.imports import KNOWN_MODULES
 from anonymizer.source.symbols.symbol_table import FunctionNode, list_parameters
 from collectors.protocol.program_source import (
     ConstantReference,
@@ -42,7 +42,7 @@ _NUMPY_SCALARS = frozenset(
     "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
     " longdouble complex64 complex128".split()
 )
-_STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger", "region")
+_STATEFUL = frozenset("tensor array instance list dict set partial method logger region".split())
 
 
 class ValueWriter:
@@ -124,7 +124,7 @@ class ValueWriter:
         return build_dotted_name(ref["name"])
 
     def _build_stdlib(self, ref: NamedReference) -> ast.expr:
-        if ref["name"].split(".")[0].lstrip("_") not in STDLIB:
+        if ref["name"].split(".")[0].lstrip("_") not in KNOWN_MODULES:
             self._definitions.problems.append("standard module " + ref["name"].split(".")[0])
         name = ref["name"][1:] if ref["name"].startswith("_operator.") else ref["name"]
         return build_dotted_name(name)
@@ -158,7 +158,7 @@ class ValueWriter:
 
     def _build_method(self, ref: MethodReference) -> ast.expr:
         owner = ref["owner"]
-        assert owner["kind"] in ("tensor", "instance", "function", "class")
+        assert owner["kind"] in ("tensor", "array", "instance", "function", "class")
         is_object = owner["kind"] == "instance"
         cls = self._symbols.get_instance(owner["id"])["class"] if is_object else owner
         key = str(cls.get("id", ""))
@@ -242,6 +242,10 @@ class ValueWriter:
     def _build_tensor(self, ref: RecordReference) -> ast.expr:
         spec = self._symbols.gathered["tensors"][ref["id"]]
         return parse_expression(write_tensor(spec, self.context.exact))
+
+    def _build_array(self, ref: RecordReference) -> ast.expr:
+        made = self._build_tensor(ref)
+        return ast.Call(ast.Attribute(made, "numpy", ast.Load()), [], [])
 
     def _build_instance(self, ref: RecordReference) -> ast.expr:
         return self._instances.build(ref["id"])

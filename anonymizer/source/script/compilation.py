@@ -9,7 +9,7 @@ from collections.abc import Collection
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.source.locations import list_bodies
 from anonymizer.source.script.steps import strip
-from anonymizer.source.symbols.imports import STDLIB
+from anonymizer.source.symbols.imports import KNOWN_MODULES
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: The function that is compiled, what compiles it, and what the failing call returns, until there
@@ -47,7 +47,7 @@ class Compilation(ast.NodeTransformer):
             if (
                 call.func.attr == "compile"
                 and isinstance(owner, ast.Name)
-                and owner.id not in STDLIB
+                and owner.id not in KNOWN_MODULES
             ):
                 name = owner.id  # a module that compiles itself
                 self.compiled.add(name)

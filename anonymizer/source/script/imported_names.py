@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from anonymizer.graph.program_factory import walk_scope
-from anonymizer.source.symbols.imports import STDLIB
+from anonymizer.source.symbols.imports import KNOWN_MODULES
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: How the names of torch's modules are written.
@@ -30,13 +30,13 @@ class ImportedNames(ast.NodeTransformer):
 
     def _bind(self, name: str, path: str | None) -> None:
         whole = path or name
-        if whole.split(".")[0] not in {*STDLIB, "torch"} or whole.startswith("__future__"):
+        if whole.split(".")[0] not in {*KNOWN_MODULES, "torch"} or whole.startswith("__future__"):
             self.foreign.add(name)
         self.paths[name] = whole
 
     def rewrite(self, step: ast.stmt) -> ast.stmt | None:
         """A statement with whole paths; None for an import, and for one that reaches what is
-        neither torch's nor Python's own, whose names nobody can read then either.
+        neither torch's, NumPy's nor Python's own, whose names nobody can read then either.
         """
         try:
             made: ast.stmt | None = self.visit(step)
@@ -59,7 +59,7 @@ class ImportedNames(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load) or node.id not in self.paths:
             return node
         if node.id in self.foreign:
-            raise SourceError("a module is used that is neither torch's nor Python's own")
+            raise SourceError("a module is used that is neither torch's, NumPy's nor Python's own")
         return ast.copy_location(_write_path(self.paths[node.id]), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:

@@ -14,7 +14,7 @@ from anonymizer.graph.identifiers import find_names
 from anonymizer.source.program import is_simple
 from anonymizer.source.script.compilation import COMPILE, FUNCTION, RESULT
 from anonymizer.source.script.imported_names import SHORT_MODULES
-from anonymizer.source.symbols.imports import STDLIB
+from anonymizer.source.symbols.imports import KNOWN_MODULES
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.symbol_table import SourceError
 
@@ -41,7 +41,7 @@ def list_words(tree: ast.AST) -> set[str]:
     found = find_names(tree)
     found |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     found |= {node.name for node in ast.walk(tree) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))}
-    return found - {*PUBLIC, "torch", "nn", "F", *STDLIB}
+    return found - {*PUBLIC, "torch", "nn", "F", *KNOWN_MODULES}
 
 
 class Renaming(ast.NodeTransformer):
@@ -199,7 +199,11 @@ def _is_of_module(node: ast.Attribute) -> bool:
     root: ast.expr = node
     while isinstance(root, ast.Attribute):
         root = root.value
-    return isinstance(root, ast.Name) and root.id in {*STDLIB, "torch", *SHORT_MODULES.values()}
+    return isinstance(root, ast.Name) and root.id in {
+        *KNOWN_MODULES,
+        "torch",
+        *SHORT_MODULES.values(),
+    }
 
 
 def is_known_member(name: str, names: PublicNames) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 
 from anonymizer.source.script.imported_names import SHORT_MODULES
 from anonymizer.source.script.renaming import is_known_member
-from anonymizer.source.symbols.imports import STDLIB
+from anonymizer.source.symbols.imports import KNOWN_MODULES, STDLIB
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.symbol_table import SourceError
 
@@ -40,7 +40,7 @@ _KEYWORDS = frozenset(
 )
 #: Namespaces of operators that are torch's.
 _OPERATORS = frozenset("aten prims prim inductor quantized sparse".split())
-_PUBLIC = frozenset(dir(builtins)) | STDLIB | {"torch", *SHORT_MODULES.values(), "self"}
+_PUBLIC = frozenset(dir(builtins)) | KNOWN_MODULES | {"torch", *SHORT_MODULES.values(), "self"}
 
 
 def refuse_private(tree: ast.Module, names: PublicNames, own: Collection[str]) -> None:

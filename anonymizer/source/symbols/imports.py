@@ -11,6 +11,8 @@ STDLIB = frozenset("""
     math operator functools itertools collections contextlib dataclasses enum typing abc copy random
     warnings types logging re string time inspect numbers cmath statistics weakref threading os sys
     """.split())
+#: Modules beside torch whose names everybody knows.
+KNOWN_MODULES = STDLIB | {"numpy"}
 #: Modules that `import torch` alone does not bring in every release from 2.0 on.
 _SUBMODULES = (
     "torch.utils.checkpoint",
@@ -44,7 +46,7 @@ def write_imports(*trees: ast.AST) -> list[str]:
                 dotted = ast.unparse(part).split(".")
                 if dotted[0] == "torch":
                     modules.add(_find_submodule(dotted))
-                elif dotted[0] in (*STDLIB, "numpy") and len(dotted) == 2:
+                elif dotted[0] in KNOWN_MODULES and len(dotted) == 2:
                     modules.add(dotted[0])
     python = sorted(each for each in modules if not each.startswith("torch"))
     lines = [f"import {each}" for each in python]

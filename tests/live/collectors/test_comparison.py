@@ -9,6 +9,7 @@ import math
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
+import numpy
 import pytest
 import torch
 from torch.autograd import forward_ad
@@ -211,6 +212,13 @@ def test_a_subclass_of_the_programs_own_is_compared_and_not_named() -> None:
     assert comparison.compare(sides[Degrees], snapshot(x.as_subclass(Degrees), {}))["same"]
     parameter = snapshot(torch.nn.Parameter(x, requires_grad=False), {})
     assert comparison.compare(parameter, sides[torch.Tensor])["same"]
+
+
+def test_a_scalar_of_numpy_is_the_array_that_dynamo_makes_of_it() -> None:
+    middle, array = numpy.float64(2.5), numpy.array(2.5)
+    flat = [outputs.flatten(value)[0][1] for value in (middle, array, array[None])]
+    assert [tuple(each.shape) for each in flat] == [(), (), (1,)]
+    assert outputs.flatten(numpy.str_("a")) == [("", "a")]
 
 
 def test_metadata_of_a_changed_input_is_compared() -> None:

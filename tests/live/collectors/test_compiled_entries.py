@@ -13,11 +13,16 @@ import pytest
 import torch
 from torch import nn
 
+from anonymizer.graph.repro import ReproAssertion
+from anonymizer.harness.text import render_harness
+from anonymizer.kinds import Kind
 from anonymizer.source.rewriting import rebuild
 from collectors.call import undefined_writes
 from collectors.call.history import forget
+from collectors.protocol.repro_words import Property
 from collectors.source import provenance, source
 from collectors.source.introspection import find_original
+from reporter.reduce.source_candidates import RewrittenProgram
 
 WORDS = {"relu", "append", "squeeze"}
 
@@ -63,6 +68,27 @@ def test_the_entry_is_the_module(way: str) -> None:
 def test_a_scalar_of_numpy_is_one_in_the_program() -> None:
     made = text(Kept(), torch.ones(2), numpy.float64(1.5))
     assert "numpy.float64(1.5)" in made
+
+
+def test_an_array_of_numpy_is_one_in_the_program() -> None:
+    rates = {84713000: 0.5}
+
+    def duty(counts: Any, code: int) -> Any:
+        return numpy.cumsum(numpy.sqrt(counts) / 2) * rates[code]
+
+    counts = numpy.array([7, 90, 15], dtype=numpy.int8)
+    gathered = source.gather(duty, (counts, 84713000), {})
+    assert gathered["problems"] == []
+    body = RewrittenProgram(rebuild(gathered, WORDS)).build_body()
+    assert "numpy.cumsum(numpy.sqrt(arg1) / 2)" in body.definitions
+    assert "dtype=torch.int8).numpy()" in "".join(body.inputs)
+    text = render_harness(body, ReproAssertion(Kind.WRONG_METADATA, property=Property.DTYPE))
+    names: dict[str, Any] = {"__name__": "repro"}
+    exec(text, names)
+    with pytest.raises(AssertionError, match="dtype is torch.float"):
+        names["main"]()
+    strings = source.gather(duty, (numpy.array(["a"]), 1), {})
+    assert strings["problems"] == ["an array of NumPy that is no tensor"]
 
 
 def test_what_inductor_generates_is_none_of_the_programs_files(

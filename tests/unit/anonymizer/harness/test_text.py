@@ -59,6 +59,17 @@ def test_complex_inputs_are_complex128_where_others_are_float64() -> None:
     assert "cdouble" not in render_harness(real, assertion)
 
 
+def test_arrays_are_compared_as_tensors_and_not_widened() -> None:
+    inputs = ("x = torch.ones(3).numpy()", "return (x,)")
+    body = ReproBody("def repro(x):\n    return {'total': x}", "repro", inputs)
+    nested = replace(body, convention=CallingConvention(nested=True))
+    text = render_harness(nested, ReproAssertion("wrong_result"))
+    assert "x.double() if isinstance(x, torch.Tensor) and" in text
+    assert 'type(out).__module__ == "numpy":' in text and "return tensors(leaves(out))" in text
+    plain = replace(body, inputs=("return (torch.ones(3),)",))
+    assert "numpy" not in render_harness(plain, ReproAssertion("wrong_result"))
+
+
 def test_a_run_leaves_no_grad_mode_to_the_next_one() -> None:
     definitions = "def repro(x):\n    torch.set_grad_enabled(False)\n    return x.view(-1)"
     body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), FUNCTION_CALL)

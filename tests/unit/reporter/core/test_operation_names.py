@@ -24,6 +24,15 @@ def test_operators_are_named_as_people_call_them() -> None:
     assert list_operators(numbered) == ("conj", "conv")
 
 
+def test_arithmetic_of_arrays_is_numpys() -> None:
+    program = (
+        "def repro(x):\n    return {}\n\n\ndef inputs():\n    return (torch.ones(3).numpy(),)\n"
+    )
+    assert name_operators(program.format("x / 2"), Layer.DYNAMO) == ("numpy.divide",)
+    assert list_operators(program.format("x @ x")) == ("numpy.matmul",)
+    assert list_operators(program.format("numpy.cumsum(x) + 1")) == ("numpy.cumsum",)
+
+
 def test_transforms_are_named_where_there_is_no_operation() -> None:
     program = (
         "class Own(torch.autograd.Function):\n    pass\n\n"

@@ -453,29 +453,41 @@ def test_no_private_word_survives_where_the_rewriting_goes_on() -> None:
 def test_what_is_of_other_packages_is_left_out_with_all_that_reads_it() -> None:
     text = """
         import argparse
-        import numpy as np
+        import pandas as pd
         import torch
 
         def parse():
             return argparse.ArgumentParser().parse_args()
 
         def load():
-            return np.ones(3)
+            return pd.read_csv("data.csv").values
 
         args = parse()
         torch.manual_seed(args.seed)
         width = args.width
         weight = torch.ones(3)
         if args.verbose:
-            print(np.pi)
+            print(pd.options)
         fast = torch.compile(torch.relu)
         fast(weight)  # fails
         """
     assert definitions(text) == (
         "value1 = torch.ones(3)\ncompiled = compile(torch.relu)\nout = compiled(value1)"
     )
-    with pytest.raises(SourceError, match="neither torch's nor Python's own"):
+    with pytest.raises(SourceError, match="neither torch's, NumPy's nor Python's own"):
         rebuild(text.replace("fast(weight)", "fast(torch.from_numpy(load()))"))
+
+
+def test_numpy_is_as_public_as_python() -> None:
+    text = """
+        import numpy as np
+        import torch
+
+        counts = torch.tensor(np.ones(3))
+        fast = torch.compile(torch.relu)
+        fast(counts)  # fails
+        """
+    assert "torch.tensor(numpy.ones(3))" in definitions(text)
 
 
 def test_a_decorator_that_would_be_lost_ends_the_rewriting() -> None:
