@@ -118,6 +118,10 @@ CASES: dict[str, Case] = {
     "hang_after_the_call": _fine("not_reproduced", "none"),
     # -- wrong values ------------------------------------------------------------------------------
     "dynamo_is_wrong": _bug("wrong_result", "dynamo", live=True),
+    "array_of_another_value": _bug("wrong_result", "dynamo"),
+    "array_of_another_dtype": _bug("wrong_metadata", "dynamo"),
+    "generator_is_lost": _bug("wrong_metadata", "dynamo"),
+    "right_scalar_of_numpy": _fine("not_reproduced", "none"),
     "alias_view_after_mutation_wrong_base": _bug(
         "wrong_result", "aot_autograd", "alias_view_after_mutation_wrong_base"
     ),

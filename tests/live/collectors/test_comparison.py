@@ -221,6 +221,19 @@ def test_a_scalar_of_numpy_is_the_array_that_dynamo_makes_of_it() -> None:
     assert outputs.flatten(numpy.str_("a")) == [("", "a")]
 
 
+def test_what_is_no_generator_any_more_has_another_type() -> None:
+    x = torch.ones(3)
+    generator, rest = snapshot((each for each in x), {}), snapshot(iter((x,)), {})
+    (found,) = comparison.compare(generator, rest)["metadata"]
+    assert (found["property"], found["eager"], found["compiled"]) == (
+        "type",
+        "generator",
+        "tuple_iterator",
+    )
+    assert comparison.compare(generator, generator)["same"]
+    assert comparison.compare(rest, snapshot(iter([x]), {}))["same"]
+
+
 def test_metadata_of_a_changed_input_is_compared() -> None:
     eager, compiled = {"arg0": torch.zeros(2, 3)}, {"arg0": torch.zeros(2, 3)}
     stamps = outputs.stamp_tensors(eager), outputs.stamp_tensors(compiled)
