@@ -88,7 +88,7 @@ def build_constant(value: Any) -> Optional[Reference]:
     return None
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether a value is a plain array of NumPy, which need not be there."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(value) is getattr(numpy, "ndarray", None)

@@ -95,7 +95,7 @@ class Records:
             self._storages.setdefault(place, []).append(key)
         return {"kind": "tensor", "id": key}
 
-    def refer_to_array(self, value: Any) -> Reference:
+    def refer_to_array(self, value: object) -> Reference:
         """An array of NumPy, with the record of the tensor that lies in its memory."""
         if id(value) not in self._arrays:
             try:
