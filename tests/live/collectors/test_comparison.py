@@ -215,8 +215,9 @@ def test_a_subclass_of_the_programs_own_is_compared_and_not_named() -> None:
 
 
 def test_a_scalar_of_numpy_is_the_array_that_dynamo_makes_of_it() -> None:
-    middle, array = numpy.float64(2.5), numpy.array(2.5)
+    middle, array = numpy.float32(2.5), numpy.array(2.5)
     flat = [outputs.flatten(value)[0][1] for value in (middle, array, array[None])]
+    assert all(isinstance(each, torch.Tensor) for each in flat)
     assert [tuple(each.shape) for each in flat] == [(), (), (1,)]
     assert outputs.flatten(numpy.str_("a")) == [("", "a")]
 
