@@ -146,9 +146,9 @@ class PublicNames:
             einsum: whether it is given to `torch.einsum`; then it is an equation without `->` too.
 
         Returns:
-            What torch or Python gives a meaning to as it is, parts of torch's names too, equations
-            with letters in the order of the alphabet, attributes and parameters by their public
-            names, anything else as `text1`, ….
+            What torch or Python gives a meaning to as it is, parts of torch's names too, a digit
+            alone (a switch of the environment is one), equations with letters in the order of the
+            alphabet, attributes and parameters by their public names, anything else as `text1`, ….
         """
         known = self.attributes | self.parameters
         if value in _INTERFACE_STRINGS and value not in known:
@@ -157,6 +157,9 @@ class PublicNames:
             self.is_public_dunder(value)
             or len(value) <= 2
             and not any(character.isalnum() for character in value)
+            or len(value) == 1
+            and value.isdecimal()
+            and value not in known
         ):
             return value
         if _EINSUM.fullmatch(value) or einsum and _IMPLICIT_EINSUM.fullmatch(value):

@@ -478,6 +478,22 @@ def test_what_is_of_other_packages_is_left_out_with_all_that_reads_it() -> None:
         rebuild(text.replace("fast(weight)", "fast(torch.from_numpy(load()))"))
 
 
+def test_a_digit_is_the_switch_of_an_environment_variable() -> None:
+    text = """
+        import os
+        import torch
+
+        @torch.compile
+        def scale(x):
+            return x * 2 if int(os.getenv("KESTREL_STRONG", "0")) else x - 3
+
+        os.environ["KESTREL_STRONG"] = "1"
+        scale(torch.ones(2))  # fails
+        """
+    words = definitions(text)
+    assert "int(os.getenv('text1', '0'))" in words and "os.environ['text1'] = '1'" in words
+
+
 def test_numpy_is_as_public_as_python() -> None:
     text = """
         import numpy as np
