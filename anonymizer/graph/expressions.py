@@ -26,6 +26,16 @@ IN_PLACE = {
     "operator.imod": "%=", "operator.iand": "&=", "operator.ior": "|=", "operator.ixor": "^=",
     "operator.imatmul": "@=",
 }  # fmt: skip
+#: Methods by which Python's operators reach a tensor: on its left, and on its right (`2 ** x`).
+SPECIAL_METHODS = {
+    "__and__": "&", "__or__": "|", "__xor__": "^", "__lshift__": "<<", "__rshift__": ">>",
+    "__floordiv__": "//", "__truediv__": "/",
+}  # fmt: skip
+REFLECTED_METHODS = {
+    "__rsub__": "-", "__rpow__": "**", "__rdiv__": "/", "__rtruediv__": "/", "__rfloordiv__": "//",
+    "__rmatmul__": "@", "__rmod__": "%",
+    "__rlshift__": "<<", "__rrshift__": ">>",
+}  # fmt: skip
 _PREFIX = {
     "operator.neg": "-",
     "operator.invert": "~",
@@ -143,11 +153,21 @@ class ExpressionWriter:
         return f"{function or _name_function(node.target)}({', '.join(arguments)})"
 
     def write_method(self, node: Node) -> str:
-        """`x.sum(dim=1)` for a node whose first argument is the receiver.
+        """`x.sum(dim=1)` for a node whose first argument is the receiver, `2 ** x` for one that an
+        operator of Python calls.
 
         Raises:
             NotPublicError: it holds what may not leave.
         """
+        if len(node.args) == 2 and not node.kwargs:
+            left, right = node.args
+            if node.target in SPECIAL_METHODS:
+                sign = SPECIAL_METHODS[node.target]
+                return f"{self.write_operand(left)} {sign} {self.write_operand(right)}"
+            # a tensor on the left would be asked first, by another method
+            if node.target in REFLECTED_METHODS and not isinstance(right, Ref):
+                sign = REFLECTED_METHODS[node.target]
+                return f"{self.write_operand(right)} {sign} {self.write_operand(left)}"
         receiver = _write_receiver(self.write_operand(node.args[0]))
         return f"{receiver}.{self.write_call(node, 1, node.target)}"
 

@@ -169,6 +169,8 @@ class FinishedEvent(ProgramEnding):
     calls: int
     #: Callables that were compiled.
     compiles: int
+    #: Exports that left tensors without values in the program's module.
+    leaks: int
     #: Seconds that the watching took in the program.
     overhead: float
     dynamo: DynamoCounts

@@ -119,7 +119,9 @@ class Exports:
                 return original(*given, **named)
             options = {"compiler": "export", "steps": [*steps], **values}
             exported = ExportedModule(module, args, kwargs, options)
+            held = _count_fake_tensors(module)
             program = self._watch_making(exported, lambda: original(*given, **named))
+            self.recorder.leaks += _count_fake_tensors(module) > held
             exported = _note_writes(exported, program)
             self._programs[program] = exported
             return program
@@ -368,6 +370,22 @@ def _may_change_state(program: Any) -> bool:
     if getattr(signature, "buffers_to_mutate", None):
         return True
     return bool(getattr(signature, "buffers", None)) and _has_writes(program.graph)
+
+
+def _count_fake_tensors(module: Any) -> int:
+    """How many tensors of a module have a shape alone, and no values
+    (`torch/_subclasses/fake_tensor.py`).
+    """
+    torch = sys.modules["torch"]
+    if not isinstance(module, torch.nn.Module):
+        return 0
+    fake = torch._subclasses.FakeTensor
+    held = (
+        value
+        for each in module.modules()
+        for value in (*each._parameters.values(), *each._buffers.values(), *vars(each).values())
+    )
+    return sum(isinstance(value, fake) for value in held)
 
 
 def _note_writes(exported: ExportedModule, program: Any) -> ExportedModule:

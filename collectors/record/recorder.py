@@ -301,6 +301,7 @@ class Recorder(CallWatcher):
                 "event": "finished",
                 "calls": self.calls,
                 "compiles": self.compiles,
+                "leaks": self.leaks,
                 "overhead": round(self.overhead, 3),
                 "dynamo": counters.count(),
                 "compilations": counters.count_compilations(),

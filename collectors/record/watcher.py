@@ -19,7 +19,8 @@ class CallWatcher:
     its turn is part of it.
 
     `calls` counts what was handed over, `compiles` what was compiled,
-    exported or is watched for another reason. `in_fork` takes the calls of a process that was
+    exported or is watched for another reason, `leaks` the exports that left tensors without values
+    in the program's module. `in_fork` takes the calls of a process that was
     forked from this one; without it they go straight through.
     """
 
@@ -29,6 +30,7 @@ class CallWatcher:
         self.lock = threading.RLock()
         self.calls = 0
         self.compiles = 0
+        self.leaks = 0
         self.watching = True
         self.in_fork: Optional[CallWatcher] = None
 

@@ -46,6 +46,7 @@ from reporter.diagnose.measuring import (
 from reporter.diagnose.no_finding import (
     did_script_fail,
     ends_in_rejected_call,
+    judge_leaked_tensors,
     judge_stated_limit,
     judge_without_finding,
 )
@@ -101,8 +102,9 @@ def judge(
     """The verdict on a recording: its first finding that is a bug, else what explains its first
     finding.
 
-    Where torch states a limit at the script's end, that explains it, and no rounding before it; of
-    a call that eager mode refuses as well it explains nothing.
+    Where torch states a limit at the script's end, or stops there at what exporting has left, that
+    explains it, and no rounding before it; of a call that eager mode refuses as well it explains
+    nothing.
 
     Args:
         timeout: seconds for each rung; a call that took the script long gets up to twice as many.
@@ -115,7 +117,7 @@ def judge(
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
     is_limit = not raised and not ends_in_rejected_call(recording)
-    limit = explained = judge_stated_limit(recording) if is_limit else None
+    limit = explained = _judge_end(recording) if is_limit else None
     works = not did_script_fail(recording)
     for finding in recording.findings:
         first_suspicion = finding.symptom == Symptom.SUSPICIOUS and works and explained is None
@@ -130,6 +132,10 @@ def judge(
     # an internal assertion needs no repetition to be a fault of torch
     internal = judge_script(recording) if may_be_torch(recording) else None
     return internal or explained
+
+
+def _judge_end(recording: Recording) -> Diagnosis | None:
+    return judge_leaked_tensors(recording) or judge_stated_limit(recording)
 
 
 def is_tight(finding: Finding) -> bool:

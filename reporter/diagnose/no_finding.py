@@ -9,12 +9,13 @@ import re
 from dataclasses import replace
 
 from collectors.protocol.failure import ScriptException
+from collectors.protocol.repro_words import Property
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED, Kind, Layer
 from reporter.core.signals import name_signal
-from reporter.core.signature import normalize
+from reporter.core.signature import Signature, normalize
 from reporter.diagnose import unsupported_features
-from reporter.diagnose.diagnosis import Diagnosis
+from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.diagnose.eager_faults import (
     find_childs_failure,
     find_childs_signal,
@@ -172,6 +173,27 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
             " can be said about them"
         )
     return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _describe_agreement(recording))
+
+
+def judge_leaked_tensors(recording: Recording) -> Diagnosis | None:
+    """The verdict on a script that torch stops after torch.export has left tensors without values
+    in its module: eager mode computes with them from then on. None for any other end.
+    """
+    raised = recording.script.exception
+    if not recording.counts.leaks or raised is None or not raised["raised_in_torch"]:
+        return None
+    summary = (
+        "torch.export leaves a fake tensor, which has a shape and no values, in the module that it"
+        " exports; what eager mode computes with the module afterwards has no values either, and"
+        f" the script fails with {raised['class']}{_locate(raised)}."
+    )
+    return Diagnosis(
+        Kind.WRONG_METADATA,
+        Layer.EXPORT,
+        summary,
+        signature=Signature(Kind.WRONG_METADATA, Layer.EXPORT, property=Property.SIDE_EFFECT),
+        basis=VerdictBasis(reproduced=(1, 1)),
+    )
 
 
 def _judge_without_call(recording: Recording) -> Diagnosis:

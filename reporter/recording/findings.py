@@ -107,7 +107,7 @@ class CallCounts:
     `obstacles`, as far as they are known, which are classes of exceptions or sentences; later calls
     of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether
     something that was exported is called; `made`: calls that only made it, so that the script got
-    no values of them.
+    no values of them; `leaks`: exports that left tensors without values in the program's module.
     """
 
     calls: int = 0
@@ -118,6 +118,7 @@ class CallCounts:
     dynamo: DynamoCounts | None = None
     exports: bool = False
     made: int = 0
+    leaks: int = 0
 
 
 @dataclass

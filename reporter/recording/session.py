@@ -367,6 +367,7 @@ class RecordingSession:
         recording = self.recording
         recording.counts.calls = message["calls"]
         recording.counts.compiles = message["compiles"]
+        recording.counts.leaks = message.get("leaks") or 0
         recording.script.overhead = message["overhead"]
         recording.script.exit = message["exit"]
         recording.script.exception = message["exception"]

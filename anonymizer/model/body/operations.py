@@ -7,20 +7,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from anonymizer.graph.expressions import ExpressionWriter
+from anonymizer.graph.expressions import (
+    REFLECTED_METHODS,
+    SPECIAL_METHODS,
+    ExpressionWriter,
+)
 from anonymizer.graph.ir import Node, Value
 
 _INFIX_METHODS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "__and__": "&",
-    "__or__": "|", "__xor__": "^",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "__floordiv__": "//",
-    "remainder": "%",
-    "__truediv__": "/", "__lshift__": "<<", "__rshift__": ">>",
-}  # fmt: skip
-_SWAPPED = {
-    "__rsub__": "-", "__rpow__": "**", "__rdiv__": "/", "__rtruediv__": "/", "__rfloordiv__": "//",
-    "__rmatmul__": "@", "__rmod__": "%",
-    "__rlshift__": "<<", "__rrshift__": ">>",
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "remainder": "%",
+    **SPECIAL_METHODS,
 }  # fmt: skip
 _PREFIX = {"neg": "-", "bitwise_not": "~"}
 
@@ -49,8 +46,8 @@ def write_operation(node: Node, expressions: ExpressionWriter) -> str:
         first, second = node.args
         if target in _INFIX_METHODS:
             return f"{write(first)} {_INFIX_METHODS[target]} {write(second)}"
-        if target in _SWAPPED:
-            return f"{write(second)} {_SWAPPED[target]} {write(first)}"
+        if target in REFLECTED_METHODS:
+            return f"{write(second)} {REFLECTED_METHODS[target]} {write(first)}"
     if target in _PREFIX and len(node.args) == 1:
         return f"{_PREFIX[target]}{write(node.args[0])}"
     if target in ("__getitem__", "__setitem__"):

@@ -121,3 +121,20 @@ def test_a_tensor_is_changed_in_place_by_its_own_name() -> None:
         (Ref("r"),),
     )
     assert "    x *= y\n    return torch.sin(x)" in emitter.emit(graph).definitions
+
+
+@pytest.mark.parametrize(
+    ("method", "args", "text"),
+    [
+        ("__rpow__", (Ref("x0"), True), "True ** x"),
+        ("__rsub__", (Ref("x0"), 2), "2 - x"),
+        ("__and__", (Ref("x0"), Ref("x0")), "x & x"),
+        # Python would ask the tensor on the left first, by another method
+        ("__rsub__", (Ref("x0"), Ref("x0")), "x.__rsub__(x)"),
+    ],
+)
+def test_the_methods_of_pythons_operators_are_written_as_operators(
+    method: str, args: tuple[Ref | int, ...], text: str
+) -> None:
+    node = Node("y", "method", method, args)
+    assert text in emitter.emit(Graph((tensor("x0"),), (node,), (Ref("y"),))).definitions

@@ -11,6 +11,7 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.eager_faults import find_failing_child, may_be_torch
+from reporter.diagnose.judge import judge
 from reporter.diagnose.no_finding import (
     have_same_ending,
     judge_without_finding,
@@ -208,3 +209,15 @@ def test_what_kept_calls_from_being_repeated_is_named() -> None:
     seen.counts.obstacles.add("NotImplementedError")
     with pytest.raises(CannotJudgeError, match=r"repeated in eager mode .NotImplementedError., so"):
         judge_without_finding(seen)
+
+
+def test_what_exporting_leaves_without_values_is_no_limit_that_torch_states() -> None:
+    said = "Could not guard on data-dependent expression zuf0 > 0.0001"
+    raised = {**ended_by("GuardOnDataDependentSymNode", said), "raised_in_torch": True}
+    assert judge(failed(exception=raised), 1.0, lambda _: None).kind == "unsupported"
+    leaked = failed(exception=raised, leaks=1)
+    found = judge(leaked, 1.0, lambda _: None)
+    assert (found.kind, found.layer, found.is_bug) == ("wrong_metadata", "export", True)
+    # an exception of the script's own has nothing to do with it
+    own = failed(exception=ended_by("KeyError"), leaks=1)
+    assert judge(own, 1.0, lambda _: None).kind == "not_reproduced"
