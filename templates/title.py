@@ -55,6 +55,7 @@ _DERIVATIVES = {
     "gradgradcheck": "wrong second derivative",
     "forward": "wrong derivative in forward mode",
     "over_forward": "wrong second derivative in forward mode",
+    "over_backward": "wrong second derivative with torch.func",
     "elementwise": "different derivatives of equal elements",
     "tangents": "wrong derivative in forward mode",
 }

@@ -33,6 +33,10 @@ DERIVATIVES = {
         "torch.autograd.gradcheck("
         "lambda *xs: torch.func.jvp({}, xs, tuple(each.sin() for each in xs))[1], {})"
     ),
+    "over_backward": (
+        "torch.autograd.gradcheck("
+        "torch.func.grad(lambda *xs: {}(*xs).square().sum()), {}, check_forward_ad=True)"
+    ),
     "elementwise": (
         "torch.testing.assert_close(*torch.autograd.grad({2}.sum(), {1})[0].aminmax())"
     ),

@@ -10,12 +10,16 @@ from collectors.protocol.repro_words import ALIKE, BESIDE_POINT, LEAST_OFF, STAN
 
 #: The derivative in forward mode of what finite differences are held against.
 _FORWARD = "torch.func.jvp(run, tuple(args), tuple(each.sin() for each in args))[1]"
-#: By the `backward` of an assertion: what is differentiated, and by how many backward passes.
+#: The gradient that `torch.func` makes, as a function.
+_GRADIENT = "torch.func.grad(lambda *xs: run(*xs).square().sum())"
+#: By the `backward` of an assertion: what finite differences are held against, what is
+#: differentiated, and by how many backward passes.
 _COMPUTED = {
-    "gradcheck": ("run(*args)", 1),
-    "gradgradcheck": ("run(*args)", 2),
-    "forward": (_FORWARD, 0),
-    "over_forward": (_FORWARD, 1),
+    "gradcheck": ("run(*args)", "run(*args)", 1),
+    "gradgradcheck": ("run(*args)", "run(*args)", 2),
+    "forward": ("run(*args)", _FORWARD, 0),
+    "over_forward": ("run(*args)", _FORWARD, 1),
+    "over_backward": (f"{_GRADIENT}(*args)", _FORWARD.replace("run", _GRADIENT), 0),
 }
 
 
@@ -72,7 +76,7 @@ def _compute_derivative(assertion: ReproAssertion) -> list[str]:
     """`compute(step)`: what is differentiated and the derivative, each in a row, along the same
     directions each time, at inputs moved by a step.
     """
-    differentiated, passes = _COMPUTED[assertion.backward]
+    values, differentiated, passes = _COMPUTED[assertion.backward]
     return [
         "def flatten(found):",
         "    found = [torch.view_as_real(x) if x.is_complex() else x for x in found]",
@@ -80,7 +84,7 @@ def _compute_derivative(assertion: ReproAssertion) -> list[str]:
         "def compute(step, shift=0):",
         f"    {write_seed(assertion.list_seeds()[1])}",
         "    args = move(step, shift)",
-        "    values = run(*args)",
+        f"    values = {values}",
         f"    found = {differentiated}",
         "    values, found = (",
         "        x if isinstance(x, (tuple, list)) else [x] for x in (values, found)",

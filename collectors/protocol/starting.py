@@ -45,11 +45,17 @@ class ProgramStart(_ProgramStart, total=False):
 
 
 #: Which derivative of a function is held against finite differences: the first ones by backward or
-#: by forward mode, the second ones of backward mode, or those of forward mode by another one.
-#: `backward` only computes the first ones, and `elementwise` holds those of equal elements against
-#: each other.
+#: by forward mode, the second ones of backward mode, those of forward mode by another one, or those
+#: of a gradient that `torch.func.grad` makes. `backward` only computes the first ones, and
+#: `elementwise` holds those of equal elements against each other.
 DerivativeKind = Literal[
-    "gradcheck", "forward", "gradgradcheck", "over_forward", "backward", "elementwise"
+    "gradcheck",
+    "forward",
+    "gradgradcheck",
+    "over_forward",
+    "over_backward",
+    "backward",
+    "elementwise",
 ]
 
 

@@ -29,6 +29,7 @@ _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "forward": "The derivative in forward mode",
     "gradgradcheck": "The second derivative",
     "over_forward": "The second derivative in forward mode",
+    "over_backward": "The second derivative by torch.func",
     "backward": "The backward pass",
     "elementwise": "The gradient",
 }

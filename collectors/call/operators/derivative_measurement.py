@@ -164,6 +164,9 @@ class DerivativeMeasurement:
             if _is_over_forward(wrapped):
                 self.asks.add("over_forward")
                 yield "over_forward"
+            if _is_over_backward():
+                self.asks.add("over_backward")
+                yield "over_backward"
         elif any(x.requires_grad for x in tensors):
             yield from ("gradcheck", "gradgradcheck", "elementwise")
 
@@ -196,6 +199,18 @@ def _is_over_forward(wrapped: List[torch.Tensor]) -> bool:
     if inner is None or inner.key() != functorch.TransformType.Jvp:
         return False
     return any(_count_levels(functorch, value) > 1 for value in wrapped)
+
+
+def _is_over_backward() -> bool:
+    """Whether a gradient that `torch.func` computes is differentiated again: of two transforms that
+    differentiate, the inner one is backward mode.
+    """
+    functorch: Any = getattr(torch._C, "_functorch", None)
+    list_interpreters = getattr(functorch, "get_interpreter_stack", None)
+    stack = list_interpreters() if list_interpreters is not None else None
+    modes = (functorch.TransformType.Jvp, functorch.TransformType.Grad) if stack else ()
+    levels = [each.key() for each in stack or () if each.key() in modes]
+    return len(levels) > 1 and levels[-1] == modes[-1]
 
 
 def _count_levels(functorch: Any, value: torch.Tensor) -> int:

@@ -28,6 +28,7 @@ _BACKWARDS: Dict[DerivativeKind, int] = {
     "gradgradcheck": 2,
     "forward": 0,
     "over_forward": 1,
+    "over_backward": 0,
 }
 #: Derivatives of more elements are held against one random direction, not against all.
 _MOST_DIRECTIONS = 32
@@ -59,9 +60,11 @@ class Derivative:
         fast = sum(tensor.numel() for tensor in tensors) > _MOST_DIRECTIONS
         if self.kind == "gradgradcheck":
             return bool(torch.autograd.gradgradcheck(call, tensors, fast_mode=fast))
+        more: Dict[str, Any] = _FORWARD if self.kind == "forward" else {}
         if self.kind == "over_forward":
             call = _differentiate_forward(call)
-        more: Dict[str, Any] = _FORWARD if self.kind == "forward" else {}
+        if self.kind == "over_backward":
+            call, more = _differentiate_backward(call), {"check_forward_ad": True}
         return bool(torch.autograd.gradcheck(call, tensors, fast_mode=fast, **more))
 
     def compute(self, given: Arguments) -> special_points.Slope:
@@ -69,8 +72,10 @@ class Derivative:
         of its own that are always the same.
         """
         call, tensors = self._bind(given)
+        if self.kind == "over_backward":
+            call = _differentiate_backward(call)
         found = values = _list_numbers(call(*tensors))
-        if self.kind in ("forward", "over_forward"):
+        if self.kind in ("forward", "over_forward", "over_backward"):
             found = _list_numbers(_differentiate_forward(call)(*tensors))
         generator = torch.Generator().manual_seed(0)
         for _ in range(_BACKWARDS[self.kind]):
@@ -228,6 +233,23 @@ def _differentiate_forward(call: Callable[..., Any]) -> Callable[..., Any]:
 
     def differentiate(*tensors: torch.Tensor) -> Any:
         return torch.func.jvp(call, tensors, tuple(x.sin() for x in tensors))[1]
+
+    return differentiate
+
+
+def _differentiate_backward(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient of the squares of a function's results, as a function. It is that of
+    `torch.func`, for whose tensors some formulas are others (`linalg_det_backward` in
+    torch/csrc/autograd/FunctionsManual.cpp).
+    """
+
+    def square(*tensors: torch.Tensor) -> torch.Tensor:
+        results = _list_numbers(call(*tensors))
+        return cast(torch.Tensor, sum(x.abs().square().sum() for x in results))
+
+    def differentiate(*tensors: torch.Tensor) -> Any:
+        places = tuple(at for at, tensor in enumerate(tensors) if is_number(tensor))
+        return torch.func.grad(square, places)(*tensors)
 
     return differentiate
 

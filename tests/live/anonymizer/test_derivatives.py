@@ -40,7 +40,9 @@ def test_a_derivative_that_is_refused_everywhere_is() -> None:
         run("torch._weight_norm(x, x[:1])", ONES, "gradgradcheck")
 
 
-@pytest.mark.parametrize("kind", ["gradcheck", "gradgradcheck", "forward", "over_forward"])
+@pytest.mark.parametrize(
+    "kind", ["gradcheck", "gradgradcheck", "forward", "over_forward", "over_backward"]
+)
 def test_nothing_is_wrong_at_a_kink_in_any_mode(kind: str) -> None:
     run("torch.nn.functional.smooth_l1_loss(x, torch.zeros_like(x))", ONES, kind)
 
@@ -70,6 +72,14 @@ def test_what_forward_mode_computes_is_differentiated_again() -> None:
     run("torch.softmax(x, 0)", uneven, "over_forward")
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
         run("torch.nn.functional.layer_norm(x, (3,))", uneven, "over_forward")
+
+
+def test_a_gradient_of_torch_func_is_differentiated_again() -> None:
+    one = "torch.eye(3, dtype=torch.float64, requires_grad=True)"
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        run("torch.linalg.det(x)", one, "over_backward")
+    run("torch.linalg.det(x)", one, "gradgradcheck")
+    run("torch.linalg.inv(x)", one, "over_backward")
 
 
 def test_single_precision_cannot_tell() -> None:

@@ -163,6 +163,22 @@ def test_a_wrong_derivative_of_forward_mode_counts_where_the_program_asks_for_it
     assert looked(lambda: torch.func.hessian(lambda x: normalize(x).pow(3).sum())(rows)) == []
 
 
+def test_a_gradient_of_torch_func_counts_where_the_program_differentiates_it() -> None:
+    """The formula of det for the tensors of torch.func divides by differences of singular values
+    in torch 2.13.
+    """
+
+    def program(x: torch.Tensor) -> Any:
+        return torch.func.hessian(torch.linalg.det)(x)
+
+    same = torch.eye(3, dtype=torch.float64)
+    assert looked(lambda: program(same)) == [("linalg_det", "over_backward")]
+    assert looked(lambda: program(same + torch.diag(torch.arange(3.0)))) == []
+    # plain autograd has another formula, and one derivative alone is right
+    assert looked(lambda: differentiate_twice(torch.linalg.det, same.requires_grad_())) == []
+    assert looked(lambda: torch.func.grad(torch.linalg.det)(same)) == []
+
+
 def test_a_triangle_that_is_not_read_has_no_derivative() -> None:
     def program(upper: bool) -> None:
         root = torch.linalg.cholesky(positive().detach(), upper=upper).requires_grad_()

@@ -219,6 +219,7 @@ def test_a_title_names_what_differs(differs: str, title: str) -> None:
         ("gradgradcheck", "wrong second derivative"),
         ("forward", "wrong derivative in forward mode"),
         ("over_forward", "wrong second derivative in forward mode"),
+        ("over_backward", "wrong second derivative with torch.func"),
         ("elementwise", "different derivatives of equal elements"),
         (UNSET, "wrong derivative"),
     ],

@@ -385,6 +385,11 @@ def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
             "lambda *xs: torch.func.jvp(fn, xs, tuple(each.sin() for each in xs))[1], (x,))",
         ),
         (
+            "over_backward",
+            "torch.autograd.gradcheck("
+            "torch.func.grad(lambda *xs: fn(*xs).square().sum()), (x,), check_forward_ad=True)",
+        ),
+        (
             "elementwise",
             "torch.testing.assert_close(*torch.autograd.grad(fn(x).sum(), (x,))[0].aminmax())",
         ),
