@@ -20,7 +20,7 @@ SequenceKind = Literal["list", "tuple", "slice", "dict"]
 #: How a tensor's values are made; see `Recipe`.
 RecipeKind = (
     Literal["randn", "rand", "uniform", "normal", "ties", "randint", "bool"]
-    | Literal["arange", "zeros", "ones", "full", "literal", "linspace", "definite"]
+    | Literal["arange", "zeros", "ones", "full", "literal", "linspace", "eye", "definite"]
 )
 
 
@@ -76,7 +76,7 @@ class TensorMeta:
 @dataclass(frozen=True)
 class Recipe:
     """How to make a tensor's values: `randn`, `rand`, `uniform`, `randint`, `arange`, `zeros`,
-    `ones`, `full`, `bool`.
+    `ones`, `eye`, `full`, `bool`.
 
     `normal` has its mean in `low` and its deviation in `high`, `ties` whole numbers times `step`,
     `literal` the `values` of a tensor of that `shape`. `linspace` goes from `low` to `high`, both

@@ -162,6 +162,8 @@ def _make_recipe_within(low: float, high: float, stats: TensorStatistics, level:
     """Values of the same range, and of the same sort: constant, ordered, whole, few, or any."""
     if stats.get("constant"):
         return Recipe("full", _tidy(low), 0)
+    if level == "close" and stats.get("structure") == "identity":
+        return Recipe("eye")
     if level == "close" and stats.get("structure") == "definite":
         return Recipe("definite")
     if level == "close" and stats.get("structure"):
@@ -331,6 +333,8 @@ def _write_base(recipe: Recipe, wanted: _TensorText) -> str:
             return _write_arange(wanted)
         case "linspace":
             return _write_linspace(recipe, wanted)
+        case "eye":
+            return _write_identity(wanted)
         case "definite":
             return _write_definite(wanted)
         case "full":
@@ -360,6 +364,14 @@ def _write_linspace(recipe: Recipe, wanted: _TensorText) -> str:
     first, last = map(str, map(int, ends)) if is_whole else map(_write_number, ends)
     options = f"{wanted.type_unless('float32')}{wanted.where}"
     return f"torch.linspace({first}, {last}, {wanted.shape[0]}{options})"
+
+
+def _write_identity(wanted: _TensorText) -> str:
+    settings = f"{wanted.type_unless('float32')}{wanted.where}"
+    if len(wanted.shape) != 2:  # it is no matrix any more
+        return f"torch.ones({wanted.sizes}{settings})"
+    sizes = wanted.shape[:1] if wanted.shape[0] == wanted.shape[1] else wanted.shape
+    return f"torch.eye({', '.join(map(str, sizes))}{settings})"
 
 
 def _write_definite(wanted: _TensorText) -> str:

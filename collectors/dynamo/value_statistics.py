@@ -13,7 +13,7 @@ import torch.fx
 
 from ..protocol.captured_values import ElementValue, TensorStatistics
 from . import bodies
-from .value_structure import find_padding, find_structure
+from .value_structure import find_padding, find_structure, is_identity
 
 _WHOLE = 1 << 24
 _FEW = 16
@@ -96,6 +96,8 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
         if "padding" in found:
             entries = finite[finite != found["padding"]]
             found["min"], found["max"] = float(entries.min()), float(entries.max())
+        elif is_identity(data):
+            found["structure"] = "identity"
         elif not tensor.requires_grad and finite.numel() == wide.numel():
             structure = find_structure(data)
             if structure is not None:

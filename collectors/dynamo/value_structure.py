@@ -40,6 +40,14 @@ def find_padding(values: torch.Tensor) -> Optional[int]:
     return int(high) if recurs and high - below.max() > width else None
 
 
+def is_identity(values: torch.Tensor) -> bool:
+    """Whether a tensor of any shape and dtype is the identity matrix, of two rows or more."""
+    is_square = values.dim() == 2 and 1 < values.shape[0] == values.shape[1] <= _MOST_ROWS
+    if not is_square or not values.is_floating_point():
+        return False
+    return bool((values == torch.eye(len(values), device=values.device)).all())
+
+
 def find_structure(values: torch.Tensor) -> Optional[ValueStructure]:
     """An order, as offsets, boundaries and lengths of sequences have it, or positive definiteness,
     which `torch.linalg.cholesky` asks for.

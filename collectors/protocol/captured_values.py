@@ -113,7 +113,7 @@ ElementValue = Union[bool, int, float, str]
 
 
 #: Of a vector, or of a symmetric matrix (`dynamo.value_structure`).
-ValueStructure = Literal["ascending", "descending", "definite"]
+ValueStructure = Literal["ascending", "descending", "identity", "definite"]
 
 
 class TensorStatistics(TypedDict, total=False):

@@ -173,6 +173,18 @@ def test_a_matrix_in_a_larger_storage_is_no_matrix_as_large_as_that() -> None:
     assert write_spec(spec) == "torch.rand(15).as_strided((3, 3), (6, 1))"
 
 
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_an_identity_matrix_stays_one_also_where_it_is_differentiated(dtype: str) -> None:
+    tensor = torch.eye(3, dtype=getattr(torch, dtype), requires_grad=True)
+    stats = measure_distribution(tensor)
+    square = TensorMeta((3, 3), dtype, (3, 1))
+    recipe = make_recipe_chooser("close")(square, stats)
+    assert torch.equal(made(square, recipe), tensor)
+    # made smaller, it need be no matrix any more
+    assert made(TensorMeta((3,), dtype, (1,)), recipe).tolist() == [1, 1, 1]
+    assert "structure" not in measure_distribution(torch.eye(3, 2, requires_grad=True))
+
+
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "bfloat16", "uint8", "uint16"])
 def test_an_order_is_found_in_every_dtype(dtype: str) -> None:
     tensor = torch.tensor([0.0, 1.0, 3.0]).to(getattr(torch, dtype))
