@@ -333,10 +333,8 @@ def _write_base(recipe: Recipe, wanted: _TensorText) -> str:
             return _write_arange(wanted)
         case "linspace":
             return _write_linspace(recipe, wanted)
-        case "eye":
-            return _write_identity(wanted)
-        case "definite":
-            return _write_definite(wanted)
+        case "eye" | "definite":
+            return _write_matrix(recipe, wanted)
         case "full":
             return _write_full(recipe.low, wanted)
         case "literal":
@@ -366,18 +364,13 @@ def _write_linspace(recipe: Recipe, wanted: _TensorText) -> str:
     return f"torch.linspace({first}, {last}, {wanted.shape[0]}{options})"
 
 
-def _write_identity(wanted: _TensorText) -> str:
-    settings = f"{wanted.type_unless('float32')}{wanted.where}"
-    if len(wanted.shape) != 2:  # it is no matrix any more
-        return f"torch.ones({wanted.sizes}{settings})"
-    sizes = wanted.shape[:1] if wanted.shape[0] == wanted.shape[1] else wanted.shape
-    return f"torch.eye({', '.join(map(str, sizes))}{settings})"
-
-
-def _write_definite(wanted: _TensorText) -> str:
+def _write_matrix(recipe: Recipe, wanted: _TensorText) -> str:
     settings = f"{wanted.type_unless('float32')}{wanted.where}"
     if len(wanted.shape) < 2 or wanted.shape[-1] != wanted.shape[-2]:  # it is none any more
-        return f"torch.randn({wanted.sizes}{settings})"
+        plain = "ones" if recipe.kind == "eye" else "randn"
+        return f"torch.{plain}({wanted.sizes}{settings})"
+    if recipe.kind == "eye":
+        return f"torch.eye({wanted.shape[-1]}{settings})"
     return write_definite(wanted.shape, settings)
 
 

@@ -133,7 +133,7 @@ def _list_forms_without_values(assertion: ReproAssertion) -> Iterator[PlainForm]
         yield from (PlainForm.APART, PlainForm.ALONE)
         if assertion.property in OF_EACH:
             yield PlainForm.EACH
-    if assertion.backward != "none":
+    if assertion.backward not in ("none", TANGENTS):
         yield PlainForm.SEVERAL
 
 

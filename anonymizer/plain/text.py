@@ -393,7 +393,9 @@ class _Writer:
         return [*grads, self._write_close("actual", "expected")]
 
     def _compare_tangents(self, compiled: str) -> list[str]:
-        """The outputs of both sides with their tangents; the inputs are moved all alike."""
+        """The outputs of both sides with their tangents, or the compiled call where it is what
+        fails; the inputs are moved all alike.
+        """
         if PlainForm.PLAINEST != self.form:
             raise ValueError("the outputs are one tensor")
         forward_ad = "torch.autograd.forward_ad"
@@ -403,11 +405,13 @@ class _Writer:
             if not self._is_whole(name)
         ]
         callee, call = self.script.called.expression, self._write_call("call")
-        lines = [
-            *duals,
-            f"outs = [{forward_ad}.unpack_dual({call}) for call in ({compiled}, {callee})]",
-            self._write_close("*outs"),
-        ]
+        shown = [self._write_call(compiled)]
+        if self.assertion.kind == Kind.WRONG_GRADIENT:
+            shown = [
+                f"outs = [{forward_ad}.unpack_dual({call}) for call in ({compiled}, {callee})]",
+                self._write_close("*outs"),
+            ]
+        lines = [*duals, *shown]
         return [f"with {forward_ad}.dual_level():", *indent(lines)]
 
     def _write_own_seed(self) -> str:

@@ -196,6 +196,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
             is not looked for.
     """
     watch = EagerFactsMode()
+    given = (call.args, call.kwargs)
     streams = _read_streams()
     error = None
     ties: Dict[int, IndexedValues] = {}
@@ -216,6 +217,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
         "coarse": watch.coarse,
         "sums": watch.sums,
         "cuda": watch.cuda,
+        "dual": any(outputs.find_tangent(leaf) is not None for leaf in tree_flatten(given)[0]),
         "ties": _save(ties, path),
         "error": error,
     }

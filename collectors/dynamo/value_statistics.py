@@ -57,6 +57,16 @@ def _describe_padding(data: torch.Tensor) -> TensorStatistics:
     return {"padding": padding, "padding_share": float((data == padding).double().mean())}
 
 
+def _describe_structure(data: torch.Tensor, is_weight: bool) -> TensorStatistics:
+    """The structure of finite numbers, empty where they have none; a weight has one by chance, but
+    no identity matrix.
+    """
+    structure = "identity" if is_identity(data) else None
+    if structure is None and not is_weight:
+        structure = find_structure(data)
+    return {"structure": structure} if structure is not None else {}
+
+
 def has_data(tensor: torch.Tensor) -> bool:
     """Whether a tensor's elements can be read: not on device meta, nor of a storage that its owner
     has freed, as FSDP does between two runs (`FSDPParam.free_unsharded_param`).
@@ -96,12 +106,8 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
         if "padding" in found:
             entries = finite[finite != found["padding"]]
             found["min"], found["max"] = float(entries.min()), float(entries.max())
-        elif is_identity(data):
-            found["structure"] = "identity"
-        elif not tensor.requires_grad and finite.numel() == wide.numel():
-            structure = find_structure(data)
-            if structure is not None:
-                found["structure"] = structure
+        elif finite.numel() == wide.numel():
+            found.update(_describe_structure(data, tensor.requires_grad))
         flat = finite.reshape(-1)[:100000]
         found["constant"] = bool((flat == flat[0]).all())
         if flat.numel() <= 10000 or not found["integral"]:

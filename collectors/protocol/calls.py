@@ -103,6 +103,8 @@ class EagerFacts(TypedDict, total=False):
     sums: bool
     #: Whether any tensor was on a CUDA device.
     cuda: bool
+    #: Whether an argument is a dual tensor, of forward mode.
+    dual: bool
     #: Whether an output indexes something; what, was saved.
     ties: bool
     #: Class of what the run raised.

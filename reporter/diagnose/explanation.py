@@ -251,7 +251,9 @@ def write_public_summary(
         return CACHE_SUMMARY
     if captured.verdict.kind == Kind.WRONG_METADATA and differs == Property.SIDE_EFFECT:
         return EFFECT_SUMMARY
-    if captured.material.assertion and captured.material.assertion.backward == TANGENTS:
+    assertion = captured.material.assertion
+    is_gradient = captured.verdict.kind == Kind.WRONG_GRADIENT
+    if is_gradient and assertion and assertion.backward == TANGENTS:
         return TANGENT_SUMMARY
     if captured.verdict.is_request and failure is not None:
         return STATED_LIMIT.format(failure["first_line"].rstrip("."))

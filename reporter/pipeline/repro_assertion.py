@@ -76,6 +76,9 @@ def _choose_backward(diagnosis: Diagnosis) -> str:
         return "sum" if derivative == "backward" else derivative
     if diagnosis.kind == Kind.WRONG_GRADIENT and is_of_tangents(diagnosis.comparison):
         return TANGENTS
+    ladder = diagnosis.basis.ladder
+    if diagnosis.kind == Kind.CRASH and ladder is not None and ladder.facts.get("dual"):
+        return TANGENTS
     return "randn" if finding.grads else "none"
 
 

@@ -221,6 +221,7 @@ def _find_shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | 
 def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     failure = built.cold.failure
     checked = built.candidate.assertion.backward
+    is_gradient = captured.verdict.kind == Kind.WRONG_GRADIENT
     crash = captured.verdict.kind in CRASHES
     summary, message = built.summary, failure["message"] or None if failure else None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
@@ -237,7 +238,7 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         explanation=explain_verdict(captured.verdict),
         command="python repro.py",
         is_from_cache=captured.verdict.is_from_cache or UNSET,
-        derivative=checked if checked in (*DERIVATIVES, TANGENTS) else UNSET,
+        derivative=checked if is_gradient and checked in (*DERIVATIVES, TANGENTS) else UNSET,
     )
 
 

@@ -413,6 +413,16 @@ def test_tangents_of_both_sides_stand_beside_each_other() -> None:
     ]
 
 
+def test_a_crash_on_dual_tensors_is_the_compiled_call_alone() -> None:
+    assertion = ReproAssertion("crash", backward="tangents")
+    assert list(list_plain_forms(assertion, draws=False)) == [PLAIN]
+    assert end(ONE, assertion)[-3:] == [
+        "with torch.autograd.forward_ad.dual_level():",
+        "    x = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))",
+        "    torch.compile(fn)(x)",
+    ]
+
+
 def test_a_module_has_no_plain_form_beside_float64() -> None:
     with pytest.raises(ValueError, match="without weights"):
         render_plain(MODULE, ReproAssertion("wrong_result", compiler="eager"), PLAIN)

@@ -8,12 +8,14 @@ import pytest
 
 from collectors.protocol.events import ContextState
 from reporter.pipeline.repro_assertion import (
+    build_assertion,
     list_contexts,
     write_compile_arguments,
     write_config_lines,
     write_onnx_arguments,
     write_settings,
 )
+from tests.support.made_up_call import raises, verdict
 
 PLAIN_CONTEXT: ContextState = {
     "grad": True,
@@ -109,3 +111,11 @@ def test_of_the_names_in_a_model_of_onnx_only_words_of_torch_stay() -> None:
     }
     made = dict(write_onnx_arguments(options, {"softmax", "relu"}))
     assert made == {"output_names": "['softmax', 'name1']", "optimize": "False"}
+
+
+@pytest.mark.parametrize(("dual", "how"), [(True, "tangents"), (False, "none")])
+def test_a_call_that_fails_on_dual_tensors_is_given_such(dual: bool, how: str) -> None:
+    found, _ = verdict({"inductor": raises()}, "raised", {"dual": dual})
+    assert found.kind == "crash" and found.basis.finding is not None
+    found.basis.finding.original.context.update(PLAIN_CONTEXT)
+    assert build_assertion(found, None).backward == how
