@@ -372,7 +372,7 @@ def _may_change_state(program: Any) -> bool:
     return bool(getattr(signature, "buffers", None)) and _has_writes(program.graph)
 
 
-def _count_fake_tensors(module: Any) -> int:
+def _count_fake_tensors(module: object) -> int:
     """How many tensors of a module have a shape alone, and no values
     (`torch/_subclasses/fake_tensor.py`).
     """

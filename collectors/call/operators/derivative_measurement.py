@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 import types
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Set
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
@@ -161,12 +161,10 @@ class DerivativeMeasurement:
         if wrapped:
             self.asks.update(("forward", "gradgradcheck"))
             yield from ("gradcheck", "forward", "gradgradcheck")
-            if _is_over_forward(wrapped):
-                self.asks.add("over_forward")
-                yield "over_forward"
-            if _is_over_backward():
-                self.asks.add("over_backward")
-                yield "over_backward"
+            nested = _find_nested_kind(wrapped)
+            if nested is not None:
+                self.asks.add(nested)
+                yield nested
         elif any(x.requires_grad for x in tensors):
             yield from ("gradcheck", "gradgradcheck", "elementwise")
 
@@ -189,28 +187,18 @@ def _is_agreed(name: str, args: Any, kwargs: Dict[str, Any]) -> bool:
     return is_in_place or plain.startswith(_BY_CONVENTION) or bool(kwargs.get("hermitian"))
 
 
-def _is_over_forward(wrapped: List[torch.Tensor]) -> bool:
-    """Whether what a call computes in forward mode, by `torch.func.jvp`, is differentiated again:
-    of two transforms that differentiate, the inner one is that mode.
+def _find_nested_kind(wrapped: List[torch.Tensor]) -> Optional[DerivativeKind]:
+    """Which second derivative `torch.func` computes around a call: of two transforms that
+    differentiate, the inner one says what is differentiated again. None where one does alone.
     """
     functorch: Any = getattr(torch._C, "_functorch", None)
     peek = getattr(functorch, "peek_interpreter_stack", None)
     inner = peek() if peek is not None else None
-    if inner is None or inner.key() != functorch.TransformType.Jvp:
-        return False
-    return any(_count_levels(functorch, value) > 1 for value in wrapped)
-
-
-def _is_over_backward() -> bool:
-    """Whether a gradient that `torch.func` computes is differentiated again: of two transforms that
-    differentiate, the inner one is backward mode.
-    """
-    functorch: Any = getattr(torch._C, "_functorch", None)
-    list_interpreters = getattr(functorch, "get_interpreter_stack", None)
-    stack = list_interpreters() if list_interpreters is not None else None
-    modes = (functorch.TransformType.Jvp, functorch.TransformType.Grad) if stack else ()
-    levels = [each.key() for each in stack or () if each.key() in modes]
-    return len(levels) > 1 and levels[-1] == modes[-1]
+    if inner is None or all(_count_levels(functorch, value) < 2 for value in wrapped):
+        return None
+    if inner.key() == functorch.TransformType.Jvp:
+        return "over_forward"
+    return "over_backward" if inner.key() == functorch.TransformType.Grad else None
 
 
 def _count_levels(functorch: Any, value: torch.Tensor) -> int:

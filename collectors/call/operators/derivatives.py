@@ -231,7 +231,7 @@ def _differentiate_forward(call: Callable[..., Any]) -> Callable[..., Any]:
     symmetry: moving all elements alike leaves a normalized result as it is.
     """
 
-    def differentiate(*tensors: torch.Tensor) -> Any:
+    def differentiate(*tensors: torch.Tensor) -> object:
         return torch.func.jvp(call, tensors, tuple(x.sin() for x in tensors))[1]
 
     return differentiate
@@ -247,7 +247,7 @@ def _differentiate_backward(call: Callable[..., Any]) -> Callable[..., Any]:
         results = _list_numbers(call(*tensors))
         return cast(torch.Tensor, sum(x.abs().square().sum() for x in results))
 
-    def differentiate(*tensors: torch.Tensor) -> Any:
+    def differentiate(*tensors: torch.Tensor) -> object:
         places = tuple(at for at, tensor in enumerate(tensors) if is_number(tensor))
         return torch.func.grad(square, places)(*tensors)
 
