@@ -11,7 +11,7 @@ from typing import Any, Collection, Dict, List, Optional, Sequence
 import torch
 import torch.fx
 
-from ..protocol.captured_values import ElementValue, TensorStatistics
+from ..protocol.captured_values import ElementValue, TensorStatistics, ValueStructure
 from . import bodies
 from .value_structure import find_padding, find_structure, is_identity
 
@@ -61,7 +61,7 @@ def _describe_structure(data: torch.Tensor, is_weight: bool) -> TensorStatistics
     """The structure of finite numbers, empty where they have none; a weight has one by chance, but
     no identity matrix.
     """
-    structure = "identity" if is_identity(data) else None
+    structure: Optional[ValueStructure] = "identity" if is_identity(data) else None
     if structure is None and not is_weight:
         structure = find_structure(data)
     return {"structure": structure} if structure is not None else {}
