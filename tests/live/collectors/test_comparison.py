@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import OrderedDict
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy
@@ -14,7 +15,7 @@ import pytest
 import torch
 from torch.autograd import forward_ad
 
-from collectors.call import closeness, comparison, outputs, tolerance
+from collectors.call import closeness, comparison, outputs, probe, tolerance
 
 
 def judged(a: Any, b: Any, exact: Any = None, **more: Any) -> dict[str, Any]:
@@ -264,6 +265,14 @@ def test_the_tangents_of_outputs_are_compared() -> None:
         assert (wrong["where"], wrong["property"]) == ("tangent 0", "tangent")
         assert not found["same"] and not found["metadata"] and ("missing" in wrong) is missing
     assert "tangents" not in snapshot(x, {})
+
+
+def test_dual_tensors_among_the_arguments_are_told() -> None:
+    x = torch.ones(3)
+    with forward_ad.dual_level():
+        for given, told in ((forward_ad.make_dual(x, x), True), (x, False)):
+            call = SimpleNamespace(function=torch.sin, args=(), kwargs={"input": given})
+            assert probe.collect_facts(call)["dual"] is told
 
 
 class Pair(NamedTuple):
