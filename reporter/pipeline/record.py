@@ -105,8 +105,8 @@ def record(script: WatchedScript) -> Recording:
 
 
 def _watch_script(script: WatchedScript) -> Recording:
-    """The run of the script; where no fork can repeat its calls, or a failure may be in one that was
-    not compared, another one that is watched accordingly.
+    """The run of the script; where no fork can repeat its calls, or a failure may be in one that
+    was not compared, another one that is watched accordingly.
     """
     progress, untrusted = script.audience.progress, script.audience.untrusted
     watching = script.choose_watching()
