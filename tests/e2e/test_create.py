@@ -166,6 +166,16 @@ def test_rounding_does_not_explain_an_assertion_that_fails_with_eager_kernels(
     assert "with backend eager, which rounds alike, it fails in the same way" in verdict["summary"]
 
 
+@pytest.mark.slow
+def test_rounding_explains_an_assertion_where_the_traced_program_rounds_otherwise(
+    tmp_path: Path,
+) -> None:
+    """Dynamo traces an optimizer's capturable form, so backend `eager` rounds otherwise, too."""
+    created = create("steps_of_compiled_adam", tmp_path)
+    assert created.code == 1, created.talk[-3000:]
+    assert created.document["verdict"]["kind"] == "rounding"
+
+
 def test_the_command_prints_one_document_and_the_script_its_own_output(tmp_path: Path) -> None:
     options = ["--json", "--python", interpreter.WARM]
     done = bugreport("diagnose", *options, SCRIPTS / "toy.py", cwd=tmp_path)
