@@ -138,7 +138,7 @@ def _list_variants(
     if way.get("replay") and len(graph.runs) > 1:
         graph, calls = fix_constant_sizes(graph)
         assertion = replace(assertion, calls=calls) if calls else assertion
-    elif way.get("dynamic"):
+    elif way.get("dynamic") and assertion.compiler not in EXPORTERS:
         assertion = replace(
             assertion,
             arguments=(*assertion.without_argument("dynamic").arguments, ("dynamic", "True")),

@@ -72,6 +72,13 @@ def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
     assert first.assertion.arguments == (("mode", "'x'"), ("dynamic", "True"))
 
 
+def test_an_exporter_is_asked_for_dynamic_sizes_by_its_own_argument() -> None:
+    assertion = ReproAssertion("crash", compiler="export")
+    candidates = list(build_graph_candidates(CAPTURED, {"dynamic": True}, assertion, "export"))
+    names = {name for each in candidates for name, _ in each.assertion.arguments}
+    assert names == {"dynamic_shapes"}
+
+
 @pytest.mark.parametrize(
     "captured",
     [
