@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import traceback
@@ -33,7 +34,8 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
     problems: List[OSError] = []
 
     def fork_and_run() -> None:
-        start_autograd()
+        with contextlib.suppress(Exception):  # what the program has made of torch's functions
+            start_autograd()
         try:
             pid = os.fork()
         except OSError as error:  # no memory, or too many processes
