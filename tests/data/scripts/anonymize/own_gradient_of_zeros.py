@@ -1,6 +1,6 @@
 import torch
 from torch import nn
-import numpy
+import sympy
 
 class Own(torch.autograd.Function):
     @staticmethod
@@ -8,7 +8,7 @@ class Own(torch.autograd.Function):
         return x * 2
     @staticmethod
     def backward(ctx, g):
-        return torch.from_numpy(numpy.multiply(g.detach().numpy(), 3))
+        return torch.from_numpy(g.detach().numpy() * float(sympy.Integer(3)))
 
 class Model(nn.Module):
     def __init__(self):
