@@ -401,7 +401,7 @@ class _FurtherRuns:
         return have_same_ending(recording.script.exception, found.script.exception)
 
     def fails_unrounded(self, recording: Recording) -> bool:
-        """Whether the script ends in the same exception where the backend is `eager` and the compiled
+        """Whether the script ends in the same exception where the backend is `eager` and compiled
         calls compute just what eager mode does, which is not so of an optimizer's step: Dynamo
         traces the arithmetic of its capturable form.
         """
