@@ -224,8 +224,10 @@ def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
         }
         findings.append({**item, "context": {}, "seconds": _seconds(finding.original.seconds)})
     folders = {str(recording.folder): "", str(recording.folder.resolve()): ""}
+    # a question may still be open that the verdict did not wait for
+    answered = [note for note in notes if "answer" in note]
     return Recorded(
-        name, neutral(facts, folders), neutral(findings, folders), neutral(notes, folders)
+        name, neutral(facts, folders), neutral(findings, folders), neutral(answered, folders)
     )
 
 
