@@ -14,6 +14,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from reporter.diagnose.diagnosis import Diagnosis
 from reporter.recording.findings import CallCounts, Finding, OriginalCall, Recording, ScriptEnd
 from reporter.recording.questions import CallQuestion
 from tests.support.places import DATA
+from tests.support.waiting import PATIENCE
 
 Json = dict[str, Any]
 
@@ -59,11 +61,13 @@ class Noting:
         self.folder = call_session.folder
         self._call_session = call_session
         self._notes = notes
+        self._asked: list[Future[Any]] = []
 
     def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
         note: Json = {"ask": {**question.message}}
         self._notes.append(note)
         answered: Future[Any] = Future()
+        self._asked.append(answered)
 
         def write_down(done: Future[Any]) -> None:
             # before anyone hears of it: who waits for a future may go on before its callbacks ran
@@ -78,6 +82,10 @@ class Noting:
 
     def request(self, question: CallQuestion[Any], timeout: float) -> Any:
         return self.submit(question, timeout).result(timeout=timeout + 60)
+
+    def wait(self) -> None:
+        """Waits for answers that the verdict did not wait for: one from notes asks for all."""
+        futures.wait(self._asked, PATIENCE)
 
     def close(self) -> None:
         self._call_session.close()
@@ -216,6 +224,8 @@ def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
     facts["counts"] = {field: getattr(recording.counts, field) for field in _COUNTS}
     findings = []
     for finding in recording.findings:
+        assert isinstance(finding.call_session, Noting)
+        finding.call_session.wait()
         item = {
             each.name: getattr(part, each.name)
             for part in (finding, finding.original)
@@ -224,10 +234,8 @@ def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
         }
         findings.append({**item, "context": {}, "seconds": _seconds(finding.original.seconds)})
     folders = {str(recording.folder): "", str(recording.folder.resolve()): ""}
-    # a question may still be open that the verdict did not wait for
-    answered = [note for note in notes if "answer" in note]
     return Recorded(
-        name, neutral(facts, folders), neutral(findings, folders), neutral(answered, folders)
+        name, neutral(facts, folders), neutral(findings, folders), neutral(notes, folders)
     )
 
 
