@@ -170,9 +170,7 @@ def find_public_reference(value: Any) -> Optional[NamedReference]:
     if found is not None and resolve(found) is value:
         return _resolve(found)
     module, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if (
-        type(value).__module__.split(".")[0] == "numpy"
-    ):  # a function of an array, element by element
+    if type(value).__module__.split(".")[0] == "numpy":  # a `ufunc` of NumPy 1 names no module
         module, qualname = "numpy", name
     if isinstance(module, str) and isinstance(qualname, str) and is_foreign(module):
         dotted = module + "." + qualname

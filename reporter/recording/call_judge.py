@@ -101,13 +101,16 @@ class CallJudge:
             self.recording.counts.obstacles.add(_summarize(answer.get("detail", "")))
         return answer
 
-    def _is_limit_of_forks(self, answer: RunAnswer) -> bool:
-        """Whether a run failed because it was a fork, which says nothing about the program; then
-        the program has to be watched without any, where that can be.
+    def _note_limit_of_forks(self, answer: RunAnswer) -> bool:
+        """Whether a run failed because it was a fork, which says nothing about the program.
+
+        The program has to be watched without forks then, where that can be and nothing is found
+        yet: what an earlier fork showed is to be explained in either case.
         """
         if "combination with fork" not in answer.get("failure", {}).get("message", ""):
             return False
-        if self.watching.reruns:
+        found = any(each.symptom != Symptom.SUSPICIOUS for each in self.recording.findings)
+        if self.watching.reruns and not found:
             self.recording.unsupported = "autograd"
         return True
 
@@ -183,7 +186,7 @@ class CallJudge:
             self._reply({"keep": False})
             return
         eager = self._run(call, "eager", {"how": "eager"})
-        if eager["outcome"] == CallOutcome.RAISES and not self._is_limit_of_forks(eager):
+        if eager["outcome"] == CallOutcome.RAISES and not self._note_limit_of_forks(eager):
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
             self._reply({"keep": False})
             return
@@ -244,7 +247,7 @@ class CallJudge:
         call, path = message["call"], message["path"]
         replay = self.begun[call]["history"] > 0
         eager = self._run(call, "eager-grad", {"how": "eager", "grads": path})
-        if self._is_limit_of_forks(eager):
+        if self._note_limit_of_forks(eager):
             self.call_sessions.drop(call)
             self._reply({})
             return
