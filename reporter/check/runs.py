@@ -55,8 +55,10 @@ def begin(
         kind: `bisect`, `check`, or `check 1/4` for a shard.
     """
     digest = hashlib.sha256("\n".join([kind, *plan]).encode()).hexdigest()[:20]
+    # before the lock: who does not get it begins a run of its own, which is in work
+    left = _find_unfinished(store, digest)
     with _hold_lock(path, digest) as is_alone:
-        yield _begin(store, digest, kind, is_alone)
+        yield _begin(store, digest, kind, left if is_alone else None)
 
 
 @contextlib.contextmanager
@@ -78,18 +80,22 @@ def _hold_lock(path: Path, digest: str) -> Iterator[bool]:
             os.unlink(lock.lock_file)
 
 
-def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -> CheckRun:
+def _find_unfinished(store: sqlite3.Connection, digest: str) -> str | None:
+    """The newest run of a plan that was not finished and is not stale."""
+    row = store.execute(
+        "SELECT run FROM runs WHERE plan = ? AND finished IS NULL AND started >"
+        " datetime('now', ?) ORDER BY started DESC",
+        (digest, f"-{_STALE} days"),
+    ).fetchone()
+    return None if row is None else str(row["run"])
+
+
+def _begin(store: sqlite3.Connection, digest: str, kind: str, left: str | None) -> CheckRun:
+    """A new run, or the one that was `left`, unless it has been finished meanwhile."""
     with open_transaction(store):
-        if take_over:
-            row = store.execute(
-                "SELECT run FROM runs WHERE plan = ? AND finished IS NULL AND started >"
-                " datetime('now', ?) ORDER BY started DESC",
-                (digest, f"-{_STALE} days"),
-            ).fetchone()
-            if row is not None:
-                return CheckRun(
-                    row["run"], {check.cell: check for check in list_results(store, row["run"])}
-                )
+        unfinished = "SELECT run FROM runs WHERE run = ? AND finished IS NULL"
+        if left is not None and store.execute(unfinished, (left,)).fetchone() is not None:
+            return CheckRun(left, {check.cell: check for check in list_results(store, left)})
         number = store.execute("SELECT COUNT(*) FROM runs WHERE plan = ?", (digest,)).fetchone()[0]
         name = f"{digest}-{number}"
         store.execute(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
 
 from reporter.check import runs
 from reporter.store.database import open_store
@@ -16,3 +20,30 @@ def test_a_second_result_of_a_cell_is_not_counted(tmp_path: Path) -> None:
         assert runs.keep(store, run.id, result(tasks[0]))
         assert not runs.keep(store, run.id, result(tasks[0], "reproduces"))
         assert [check.outcome for check in runs.list_results(store, run.id)] == ["fixed"]
+
+
+def test_a_run_that_begins_beside_the_lock_is_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, beside = tmp_path / "store", []
+
+    class SlowLock(FileLock):
+        """Another command is told that the lock is taken and begins, before its holder goes on."""
+
+        def acquire(self, *args: Any, **options: Any) -> Any:
+            held = super().acquire(*args, **options)
+            if not beside:
+                beside.append("")
+                with (
+                    open_store(path) as other,
+                    runs.begin(other, path, ["a"], "check") as begun,
+                ):
+                    beside.append(begun.id)
+            return held
+
+    monkeypatch.setattr(runs, "FileLock", SlowLock)
+    with open_store(path) as store, runs.begin(store, path, ["a"], "check") as run:
+        assert run.id not in beside and beside[1]
+    # once both are dead, the newest one is gone on with
+    with open_store(path) as store, runs.begin(store, path, ["a"], "check") as again:
+        assert again.id in (run.id, beside[1])
