@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from anonymizer.graph.compilation import write_compilation
-from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, indent
+from anonymizer.graph.repro import DERIVATIVES, CallSizes, ReproAssertion, indent
 from anonymizer.harness.derivatives import check_derivative
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
 from collectors.protocol.repro_words import Property
@@ -40,9 +40,13 @@ def write_run_arguments(assertion: ReproAssertion) -> str:
         return ""
     rows = []
     for call in assertion.calls:
-        values = ", ".join(str(size) for _, size in call)
+        values = _write_sizes(call)
         rows.append(f"({values},)" if len(call) == 1 else f"({values})")
     return ", [" + ", ".join(rows) + "]"
+
+
+def _write_sizes(call: CallSizes) -> str:
+    return ", ".join(str(size) for _, size in call)
 
 
 def _list_steps(assertion: ReproAssertion) -> list[str]:
@@ -64,9 +68,11 @@ def _list_steps(assertion: ReproAssertion) -> list[str]:
 
 
 def _compile(assertion: ReproAssertion) -> str:
-    """What the harness makes of its `model`."""
+    """What the harness makes of its `model`, as an expression."""
     if assertion.compiler not in EXPORTERS:
         return write_compilation(assertion, "model", "")
+    if assertion.calls:  # exported once, for the arguments of the first call
+        return write_compilation(assertion, "model", f"inputs({_write_sizes(assertion.calls[0])})")
     return f"lambda *args: {write_compilation(assertion, 'model', 'args')}(*args)"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.repro import ReproAssertion, ReproBody
+from anonymizer.kinds import EXPORTERS
 from anonymizer.plain.creation_calls import CREATION_FUNCTIONS, list_dimensions, read_size
 
 #: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
@@ -29,33 +30,110 @@ def write_out(body: ReproBody, assertion: ReproAssertion) -> Iterator[ReproAsser
     """
     if ("dynamic_shapes", EVERY_DIMENSION) not in assertion.arguments:
         return
-    shapes = _find_shapes(body)
+    shapes = _read_shapes(body)
     if shapes is None:
         return
     dynamic = [(at, i) for at, shape in enumerate(shapes) for i, n in enumerate(shape) if n > 1]
     for at, i in dynamic[:_MOST] if len(dynamic) > 1 else ():
-        yield _with_names(assertion, len(shapes), {(at, i): "d"})
+        yield _with_dimensions(assertion, len(shapes), {(at, i): _write_dimension("d")})
     names = {(at, i): f"d{shapes[at][i]}" for at, i in dynamic}
     if len(set(names.values())) == 1:
         names = dict.fromkeys(names, "d")
-    yield _with_names(assertion, len(shapes), names)
+    written = {place: _write_dimension(name) for place, name in names.items()}
+    yield _with_dimensions(assertion, len(shapes), written)
 
 
-def _with_names(
-    assertion: ReproAssertion, count: int, names: Mapping[tuple[int, int], str]
+def declare_changing(body: ReproBody, assertion: ReproAssertion) -> ReproAssertion:
+    """The assertion of a program that is exported once and called with several sizes, with the
+    dimensions that change declared as dynamic, each range with the smallest size that is called.
+
+    Sizes of which one is a multiple of another at each call are one dimension and its multiple.
+    Nothing changes where the program is not exported, or no size in a call of `inputs` differs.
+    """
+    if assertion.compiler not in EXPORTERS or len(assertion.calls) < 2:
+        return assertion
+    sizes = {
+        name: [int(dict(call)[name]) for call in assertion.calls] for name, _ in assertion.calls[0]
+    }
+    shapes = _find_shapes(body) or []
+    changing = {
+        (at, i): node.id
+        for at, shape in enumerate(shapes)
+        for i, node in enumerate(shape or ())
+        if isinstance(node, ast.Name) and node.id in sizes
+    }
+    if not changing:
+        return assertion
+    bases = {name: _find_base(sizes[name], sizes.values()) for name in changing.values()}
+    distinct = list(dict.fromkeys(map(tuple, bases.values())))
+    written = {}
+    for place, name in changing.items():
+        base, numbered = bases[name], len(distinct) > 1
+        called = f"d{distinct.index(tuple(base))}" if numbered else "d"
+        factor = sizes[name][0] // base[0] if base[0] else 1
+        dimension = _write_dimension(called, min(base))
+        written[place] = dimension if factor == 1 else f"{factor} * {dimension}"
+    return _with_dimensions(assertion, len(shapes), written)
+
+
+def _find_base(sizes: list[int], others: Iterable[list[int]]) -> list[int]:
+    """The smallest sizes of which `sizes` are the same multiple at each call."""
+    bases = [
+        base
+        for base in others
+        if all(base) and all(sizes)
+        if sizes[0] % base[0] == 0
+        if all(size * base[0] == own * sizes[0] for size, own in zip(sizes, base))
+    ]
+    return min(bases, default=sizes)
+
+
+def _write_dimension(name: str, smallest: int = 2) -> str:
+    """A dimension; torch.export takes a size below 2 for dynamic only where the range has it."""
+    least = f", min={smallest}" if smallest < 2 else ""
+    return f'torch.export.Dim("{name}"{least})'
+
+
+def _with_dimensions(
+    assertion: ReproAssertion, count: int, dimensions: Mapping[tuple[int, int], str]
 ) -> ReproAssertion:
-    """`names` has those of the dynamic dimensions, by argument and dimension."""
+    """`dimensions` has the dynamic ones as text, by argument and number."""
     each = []
     for at in range(count):
-        own = [f'{i}: torch.export.Dim("{name}")' for (a, i), name in names.items() if a == at]
+        own = [f"{i}: {text}" for (a, i), text in dimensions.items() if a == at]
         each.append(f"{{{', '.join(own)}}}" if own else "None")
     text = f"({', '.join(each)}{',' if count == 1 else ''})"
-    arguments = ((n, text if n == "dynamic_shapes" else given) for n, given in assertion.arguments)
-    return replace(assertion, arguments=tuple(arguments))
+    others = assertion.without_argument("dynamic_shapes").arguments
+    return replace(assertion, arguments=(*others, ("dynamic_shapes", text)))
 
 
-def _find_shapes(body: ReproBody) -> list[Sequence[int]] | None:
+def _read_shapes(body: ReproBody) -> list[list[int]] | None:
     """The shape of each argument; None where one cannot be told."""
+    known = {name: int(size) for name, size in body.sizes}
+    shapes = []
+    for found in _find_shapes(body) or [None]:
+        given = [
+            known.get(node.id) if isinstance(node, ast.Name) else _read_whole(node)
+            for node in found or ()
+        ]
+        shape = [size for size in given if size is not None]
+        if not shape or len(shape) < len(given):
+            return None
+        shapes.append(shape)
+    return shapes
+
+
+def _read_whole(node: ast.expr) -> int | None:
+    """A size, or the end of `torch.arange`, which may be a float."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, float):
+        return int(node.value)
+    return read_size(node)
+
+
+def _find_shapes(body: ReproBody) -> list[Sequence[ast.expr] | None] | None:
+    """The sizes of each argument, as expressions, or None for one whose sizes cannot be told; None
+    where that holds for all.
+    """
     *statements, last = body.parse_inputs().body
     if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
         return None
@@ -64,35 +142,24 @@ def _find_shapes(body: ReproBody) -> list[Sequence[int]] | None:
         for statement in statements
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     }
-    sizes = {name: int(size) for name, size in body.sizes}
-    found: list[Sequence[int]] = []
-    for value in last.value.elts:
-        made_by = made.get(value.id, value) if isinstance(value, ast.Name) else value
-        shape = _find_shape(made_by, sizes)
-        if shape is None:
-            return None
-        found.append(shape)
-    return found
+    return [
+        _find_shape(made.get(value.id, value) if isinstance(value, ast.Name) else value)
+        for value in last.value.elts
+    ]
 
 
-def _find_shape(value: ast.expr, sizes: Mapping[str, int]) -> Sequence[int] | None:
+def _find_shape(value: ast.expr) -> Sequence[ast.expr] | None:
     """The sizes of a new tensor, or those of `reshape` at the end."""
     if isinstance(value, ast.BinOp):
-        return _find_shape(value.left, sizes)
+        return _find_shape(value.left)
     if not isinstance(value, ast.Call):
         return None
     method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
     if method in _SAME_SHAPE and isinstance(value.func, ast.Attribute):
-        return _find_shape(value.func.value, sizes)
+        return _find_shape(value.func.value)
     name = ast.unparse(value.func)
     if name == "torch.arange" and len(value.args) == 1:
-        end = value.args[0].value if isinstance(value.args[0], ast.Constant) else None
-        return (int(end),) if isinstance(end, (int, float)) else None
+        return value.args
     if method != "reshape" and name not in CREATION_FUNCTIONS:
         return None
-    given = [
-        sizes.get(node.id) if isinstance(node, ast.Name) else read_size(node)
-        for node in list_dimensions(value)
-    ]
-    known = [size for size in given if size is not None]
-    return known if len(known) == len(given) and known else None
+    return list_dimensions(value)

@@ -121,7 +121,8 @@ def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
 
 
 def _list_exported_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
-    if assertion.compiler in EXPORTERS and assertion.kind == Kind.CRASH:
+    fails_alone = assertion.kind == Kind.CRASH and not assertion.calls
+    if assertion.compiler in EXPORTERS and fails_alone:
         yield PlainForm.EXPORTED
     if assertion.compiler == Compiler.ONNX and assertion.kind != Kind.CRASH:
         yield PlainForm.FIRST

@@ -13,8 +13,8 @@ from anonymizer.plain.renaming import SHORT, NameRenaming
 
 #: What the statements around the call are written with.
 _USED = frozenset(
-    "actual call callee compiled copy eager exact expected fn function grads leaves model nn off"
-    " out outs owners tangents torch F".split()
+    "actual call callee compiled copy eager exact expected exported fn function grads leaves model"
+    " nn off out outs owners tangents torch F".split()
 )
 #: Longest argument into which another expression is written.
 _WIDTH = 76

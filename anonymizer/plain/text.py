@@ -69,7 +69,27 @@ def render_plain(
         )
     if body.convention.state_calls:
         return render_effect(body, assertion, keeps_names, PlainForm.COUNTED in form)
-    return _Writer(read_script(body, assertion, keeps_names), assertion, form).write()
+    example = ""
+    if assertion.calls and assertion.compiler in EXPORTERS:
+        example = _write_example(body, assertion, keeps_names)
+        body = replace(body, sizes=assertion.calls[-1])
+        assertion = replace(assertion, calls=())
+    return _Writer(read_script(body, assertion, keeps_names), assertion, form, example).write()
+
+
+def _write_example(body: ReproBody, assertion: ReproAssertion, keeps_names: bool) -> str:
+    """The arguments of the first call, for which a program is exported that is called with others,
+    as the text of a tuple.
+
+    Raises:
+        ValueError: they need statements of their own.
+    """
+    first = replace(body, sizes=assertion.calls[0])
+    script = read_script(first, replace(assertion, calls=()), keeps_names)
+    made = [text for _, text in script.arguments]
+    if not all(made) or not all(map(is_seed, script.statements)):
+        raise ValueError("the arguments of the first call are no expressions")
+    return f"({', '.join(made)}{',' if len(made) == 1 else ''})"
 
 
 def _write_close(form: PlainForm, actual: str, expected: str, more: str = "") -> str:
@@ -83,7 +103,9 @@ def _write_close(form: PlainForm, actual: str, expected: str, more: str = "") ->
 class _Writer:
     """Writes one script; the methods stand in the order of the text."""
 
-    def __init__(self, script: Script, assertion: ReproAssertion, form: PlainForm) -> None:
+    def __init__(
+        self, script: Script, assertion: ReproAssertion, form: PlainForm, example: str
+    ) -> None:
         #: The program as one expression of its arguments, which needs no function of its own.
         is_called = assertion.compiler == Compiler.EAGER and assertion.backward == "none"
         self.alone = _find_returned_expression(script) if is_called else ""
@@ -93,6 +115,8 @@ class _Writer:
         self.names = [name for name, _ in script.arguments]
         #: The arguments as a tuple.
         self.listed = f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
+        #: What it is exported for, where that is not what it is called with.
+        self.example = example
         self.is_number = _returns_number(script)
 
     def write(self) -> str:
@@ -124,8 +148,10 @@ class _Writer:
         if assertion.compiler == Compiler.EAGER:
             return self._add_inputs(lines, self._write_eager())
         compiled = script.called.compiled or write_compilation(
-            assertion, script.called.expression, self.listed
+            assertion, script.called.expression, self.example or self.listed
         )
+        if self.example:
+            lines, compiled = [*lines, f"exported = {compiled}"], "exported"
         if not assertion.calls:
             return self._add_inputs(lines, self._write_comparison(compiled))
         if assertion.keeps_arguments:

@@ -17,6 +17,7 @@ from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
+from anonymizer.plain.dynamic_shapes import declare_changing
 from collectors.protocol.failure import Failure
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.kinds import EXPORTERS, SILENT, CandidateOutcome, Kind, assert_never
@@ -50,7 +51,9 @@ class Candidate:
             NotPublicError: it holds what may not leave.
         """
         content = self.content
-        body = emit(content) if isinstance(content, Graph) else content.build_body()
+        return self._wrap(emit(content) if isinstance(content, Graph) else content.build_body())
+
+    def _wrap(self, body: ReproBody) -> ReproBody:
         return wrap_in_module(body) if self.assertion.compiler in EXPORTERS else body
 
     def render(self) -> str:
@@ -59,20 +62,24 @@ class Candidate:
 
     def build_parts(self) -> tuple[ReproBody, ReproAssertion]:
         """What `render_harness` is given: the body, and the assertion with the sizes of its calls
-        in the order of the body's.
+        by the names that the body gives them, and in its order.
 
         Raises:
             NotPublicError: it holds what may not leave.
         """
-        if not self.assertion.calls or not isinstance(self.content, Graph):
+        if not self.assertion.calls:
             return self.build_body(), self.assertion
+        if not isinstance(self.content, Graph):
+            body = self.build_body()
+            return body, declare_changing(body, self.assertion)
         emitter = Emitter(self.content)
-        body = emitter.build_body()
+        body = self._wrap(emitter.build_body())
+        names = [name for name, _ in body.sizes]
         calls = tuple(
-            tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols)
+            tuple((name, dict(call)[symbol]) for name, symbol in zip(names, emitter.symbols))
             for call in self.assertion.calls
         )
-        return body, replace(self.assertion, calls=calls)
+        return body, declare_changing(body, replace(self.assertion, calls=calls))
 
     @property
     def draws(self) -> bool:

@@ -175,10 +175,12 @@ def _with_backward(assertion: ReproAssertion) -> list[ReproAssertion]:
 def _list_export_variants(assertion: ReproAssertion, layer: Layer) -> list[ReproAssertion]:
     """The assertions of an exported program: through torch.compile where that is the faulty part,
     then with sizes as they are, then with dynamic ones, then through the file that the program goes
-    through.
+    through. Where it has several calls, what changes between them is dynamic.
     """
     dynamic = (*assertion.arguments, ("dynamic_shapes", EVERY_DIMENSION))
-    variants = [assertion, replace(assertion, arguments=dynamic)]
+    variants = [assertion]
+    if not assertion.calls:
+        variants.append(replace(assertion, arguments=dynamic))
     if layer in INDUCTOR_LAYERS:
         compiled = replace(assertion, compiler=Compiler.COMPILE, steps=(), arguments=())
         variants = [compiled, assertion]

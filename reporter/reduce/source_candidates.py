@@ -20,7 +20,7 @@ from anonymizer.source.script import processes, public_script
 from anonymizer.source.symbols.imports import write_imports
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
-from reporter.core.kinds import SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
+from reporter.core.kinds import EXPORTERS, SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
 from reporter.reduce import simplification
 from reporter.reduce.candidate_questions import Questions, SweepPass
 from reporter.reduce.passes import CallPass
@@ -149,6 +149,8 @@ def make_judgeable(
     yield from ((RewrittenProgram(made), assertion) for made in renewed)
     if assertion.kind not in SEVERAL_CALLS and assertion.compiler == Compiler.COMPILE:
         yield from several
+    elif assertion.compiler in EXPORTERS:  # the first call is the one that it is exported for
+        yield from (each for each in several if any(each[1].calls))
 
 
 def _keep_arguments(

@@ -34,6 +34,10 @@ PUBLIC = ("Model", "backward", "grad")
             marks=pytest.mark.slow,
         ),
         pytest.param(
+            *("export/size_of_one_in_range", "crash", {"export"}, 11, "view"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             *("export/gradient_of_own_function", "wrong_gradient", {"export"}, 18, "gradient"),
             marks=pytest.mark.slow,
         ),

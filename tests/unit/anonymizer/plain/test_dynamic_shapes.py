@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anonymizer.graph.repro import MODULE_CALL, ReproAssertion, ReproBody
-from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, write_out
+from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, declare_changing, write_out
 
 ASSERTION = ReproAssertion(
     "crash", arguments=(("dynamic_shapes", EVERY_DIMENSION),), compiler="export"
@@ -38,3 +38,30 @@ def test_equal_sizes_are_one_dimension_and_a_size_of_one_is_none() -> None:
 def test_shapes_that_cannot_be_read_are_left_as_they_are() -> None:
     assert spelled("return (torch.ones(2, 3).t(),)") == []
     assert spelled("return (helper(2, 3),)") == []
+
+
+def declared(returned: str, *calls: dict[str, int], compiler: str = "export") -> str | None:
+    body = ReproBody("", "Repro()", (f"return {returned}",), MODULE_CALL)
+    assertion = ReproAssertion(
+        "crash", compiler=compiler, calls=tuple(tuple(c.items()) for c in calls)
+    )
+    return dict(declare_changing(body, assertion).arguments).get("dynamic_shapes")
+
+
+def test_what_changes_between_calls_is_dynamic_and_a_multiple_of_another_size_is_one() -> None:
+    calls = ({"n": 20, "m": 4}, {"n": 5, "m": 1})
+    dimension = 'torch.export.Dim("d", min=1)'
+    assert declared("(torch.ones(n, 3), helper(2), torch.ones(m))", *calls) == (
+        f"({{0: 5 * {dimension}}}, None, {{0: {dimension}}})"
+    )
+    calls = ({"n": 20, "m": 4}, {"n": 5, "m": 3})
+    assert declared("(torch.ones(m, n),)", *calls) == (
+        '({0: torch.export.Dim("d0"), 1: torch.export.Dim("d1")},)'
+    )
+
+
+def test_nothing_is_declared_where_no_size_changes_or_nothing_is_exported() -> None:
+    calls = ({"n": 2}, {"n": 3})
+    assert declared("(torch.ones(4) * n,)", *calls) is None
+    assert declared("(torch.ones(n),)", calls[0]) is None
+    assert declared("(torch.ones(n),)", *calls, compiler="compile") is None

@@ -735,3 +735,16 @@ def test_a_script_that_draws_before_its_call_may_set_a_seed_in_each_run() -> Non
     )
     assert before.index(whole) < before.index(seeded)
     assert seeded in during and whole not in during
+
+
+def test_a_program_that_is_exported_once_and_called_with_other_sizes() -> None:
+    body = replace(MODULE, inputs=("return (torch.randn(n, 3),)",), sizes=(("n", 1),))
+    assertion = ReproAssertion("crash", compiler="export", calls=((("n", 4),), (("n", 1),)))
+    assert PlainForm.EXPORTED not in list(list_plain_forms(assertion, False))
+    lines = end(body, assertion)
+    assert lines[-2:] == [
+        "exported = torch.export.export(model, (torch.randn(4, 3),)).module()",
+        "exported(torch.randn(1, 3))",
+    ]
+    harness = render_harness(body, assertion)
+    assert "torch.export.export(model, inputs(4)).module(), [(4,), (1,)])" in harness

@@ -11,6 +11,7 @@ from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.program import CallSequence, SourceProgram
 from anonymizer.source.rewriting import rebuild
+from reporter.reduce.source_candidates import RewrittenProgram, make_judgeable
 from tests.support.gathered import handmade
 
 TWO = "def f(x, step):\n    return torch.relu(x)"
@@ -141,3 +142,12 @@ def test_the_texts_call_the_program_as_often() -> None:
         assert loop in plain
         for text in (plain, render_harness(body, assertion)):
             ast.parse(text)
+
+
+def test_an_exported_program_is_also_called_with_other_sizes_than_those_of_its_example() -> None:
+    content = RewrittenProgram(called([tensor(2, 3)], last=[tensor()]))
+    asserted = [
+        assertion.calls
+        for _, assertion in make_judgeable(content, ReproAssertion("crash", compiler="export"))
+    ]
+    assert asserted == [(), ((("n", 3),), (("n", 6),))]

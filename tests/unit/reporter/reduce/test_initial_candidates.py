@@ -10,6 +10,7 @@ import pytest
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
 from anonymizer.graph.repro import ReproAssertion
 from collectors.protocol.graphs import CaptureWay
+from reporter.core.candidate import Candidate
 from reporter.reduce.initial_candidates import (
     build_graph_candidates,
     build_source_candidates,
@@ -114,3 +115,15 @@ def test_only_the_sizes_that_differ_between_the_calls_stay_symbols() -> None:
     graph, calls = fix_constant_sizes(Graph((item,), (node,), (Ref("a"),), runs=runs))
     assert graph.inputs[0].symbols == ("s0", 8)
     assert calls == ((("s0", 4),), (("s0", 6),))
+
+
+def test_a_graph_that_is_exported_once_has_a_module_and_the_dimensions_that_change() -> None:
+    item = replace(tensor("x0"), symbols=("s0", 8))
+    runs = ((("s0", 4),), (("s0", 1),))
+    graph = Graph((item,), (call("a", "torch.sinh", Ref("x0")),), (Ref("a"),), runs=runs)
+    body, assertion = Candidate(
+        graph, ReproAssertion("crash", compiler="export", calls=runs)
+    ).build_parts()
+    assert body.convention.is_module
+    assert assertion.calls == ((("n", 4),), (("n", 1),))
+    assert assertion.write_arguments() == (', dynamic_shapes=({0: torch.export.Dim("d", min=1)},)')
