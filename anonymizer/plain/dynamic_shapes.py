@@ -10,7 +10,8 @@ from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.kinds import EXPORTERS
 from anonymizer.plain.creation_calls import CREATION_FUNCTIONS, list_dimensions, read_size
 
-#: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
+#: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them. Where it
+#: is known which sizes may change, `declare_symbols` puts those in its place.
 EVERY_DIMENSION = (
     '[{i: torch.export.Dim(f"d{n}") for i, n in enumerate(arg.shape) if n > 1} for arg in args]'
 )
@@ -21,26 +22,80 @@ _SAME_SHAPE = frozenset(
 #: Dimensions that are tried as the only dynamic one, at most.
 _MOST = 6
 
+#: Dynamic dimensions as text, by argument and number.
+_Dimensions = Mapping[tuple[int, int], str]
+
 
 def write_out(body: ReproBody, assertion: ReproAssertion) -> Iterator[ReproAssertion]:
     """The assertion with its dynamic dimensions written out: one of them alone, then all.
 
-    Nothing where the program is not exported with every dimension dynamic, or where the sizes of an
-    argument cannot be read from the call that makes it.
+    Nothing where the program is not exported with dynamic dimensions, or is called with other sizes
+    than it is exported for; nor where the sizes of an argument cannot be read from the call that
+    makes it.
+    """
+    given = dict(assertion.arguments).get("dynamic_shapes")
+    if given is None or assertion.calls:
+        return
+    if given == EVERY_DIMENSION:
+        shapes = _read_shapes(body)
+        if shapes is None:
+            return
+        count, dynamic = len(shapes), _name_sizes(shapes)
+    else:
+        count, dynamic = _read_dimensions(given)
+    for place in list(dynamic)[:_MOST] if len(dynamic) > 1 else ():
+        yield _with_dimensions(assertion, count, {place: _write_dimension("d")})
+    yield _with_dimensions(assertion, count, dynamic)
+
+
+def _name_sizes(shapes: Sequence[Sequence[int]]) -> _Dimensions:
+    """All sizes above 1 as dimensions, equal ones as the same."""
+    places = {(at, i): n for at, shape in enumerate(shapes) for i, n in enumerate(shape) if n > 1}
+    several = len(set(places.values())) > 1
+    return {place: _write_dimension(f"d{n}" if several else "d") for place, n in places.items()}
+
+
+def _read_dimensions(text: str) -> tuple[int, _Dimensions]:
+    """How many arguments there are, and the dynamic dimensions, as `_with_dimensions` writes
+    them.
+    """
+    listed = ast.parse(text, mode="eval").body
+    assert isinstance(listed, ast.Tuple)
+    return len(listed.elts), {
+        (at, key.value): ast.unparse(value).replace("'", '"')
+        for at, each in enumerate(listed.elts)
+        if isinstance(each, ast.Dict)
+        for key, value in zip(each.keys, each.values)
+        if isinstance(key, ast.Constant) and isinstance(key.value, int)
+    }
+
+
+def declare_symbols(
+    symbols: Sequence[Sequence[int | str]], assertion: ReproAssertion
+) -> ReproAssertion:
+    """The assertion with the dimensions that may change declared as dynamic, in the place of every
+    dimension.
+
+    Nothing changes where the program is not exported with every dimension dynamic, or none is known
+    to change.
+
+    Args:
+        symbols: the sizes of each argument, those that may change as text.
     """
     if ("dynamic_shapes", EVERY_DIMENSION) not in assertion.arguments:
-        return
-    shapes = _read_shapes(body)
-    if shapes is None:
-        return
-    dynamic = [(at, i) for at, shape in enumerate(shapes) for i, n in enumerate(shape) if n > 1]
-    for at, i in dynamic[:_MOST] if len(dynamic) > 1 else ():
-        yield _with_dimensions(assertion, len(shapes), {(at, i): _write_dimension("d")})
-    names = {(at, i): f"d{shapes[at][i]}" for at, i in dynamic}
-    if len(set(names.values())) == 1:
-        names = dict.fromkeys(names, "d")
-    written = {place: _write_dimension(name) for place, name in names.items()}
-    yield _with_dimensions(assertion, len(shapes), written)
+        return assertion
+    places = {
+        (at, i): size
+        for at, sizes in enumerate(symbols)
+        for i, size in enumerate(sizes)
+        if isinstance(size, str)
+    }
+    if not places:
+        return assertion
+    distinct = list(dict.fromkeys(places.values()))
+    names = {size: f"d{at}" if len(distinct) > 1 else "d" for at, size in enumerate(distinct)}
+    written = {place: _write_dimension(names[size]) for place, size in places.items()}
+    return _with_dimensions(assertion, len(symbols), written)
 
 
 def declare_changing(body: ReproBody, assertion: ReproAssertion) -> ReproAssertion:
@@ -95,9 +150,9 @@ def _write_dimension(name: str, smallest: int = 2) -> str:
 
 
 def _with_dimensions(
-    assertion: ReproAssertion, count: int, dimensions: Mapping[tuple[int, int], str]
+    assertion: ReproAssertion, count: int, dimensions: _Dimensions
 ) -> ReproAssertion:
-    """`dimensions` has the dynamic ones as text, by argument and number."""
+    """The assertion with these dimensions of `count` arguments as the dynamic ones."""
     each = []
     for at in range(count):
         own = [f"{i}: {text}" for (a, i), text in dimensions.items() if a == at]

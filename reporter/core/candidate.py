@@ -17,7 +17,7 @@ from anonymizer.graph.ir import Graph
 from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.dynamic_shapes import declare_changing
+from anonymizer.plain.dynamic_shapes import declare_changing, declare_symbols
 from collectors.protocol.failure import Failure
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.kinds import EXPORTERS, SILENT, CandidateOutcome, Kind, assert_never
@@ -62,16 +62,17 @@ class Candidate:
 
     def build_parts(self) -> tuple[ReproBody, ReproAssertion]:
         """What `render_harness` is given: the body, and the assertion with the sizes of its calls
-        by the names that the body gives them, and in its order.
+        by the names that the body gives them, and in its order. Dynamic dimensions are declared.
 
         Raises:
             NotPublicError: it holds what may not leave.
         """
-        if not self.assertion.calls:
-            return self.build_body(), self.assertion
         if not isinstance(self.content, Graph):
             body = self.build_body()
             return body, declare_changing(body, self.assertion)
+        if not self.assertion.calls:
+            symbols = [item.symbols for item in self.content.inputs if item.kind == "input"]
+            return self.build_body(), declare_symbols(symbols, self.assertion)
         emitter = Emitter(self.content)
         body = self._wrap(emitter.build_body())
         names = [name for name, _ in body.sizes]

@@ -94,13 +94,12 @@ def _find_refusing_layer(runner: LadderRunner, failure: Failure) -> tuple[Layer,
 
 def _judge_other_inputs(runner: LadderRunner, failure: Failure) -> Diagnosis:
     """The program refuses inputs that it was not exported for."""
-    options = runner.finding.original.options
-    dynamic = bool(options.get("dynamic_shapes") or options.get("dynamic_axes"))
     summary = (
         "The exported program refuses inputs of other sizes or another structure than those that it"
         f" was exported for ({failure['first_line'].rstrip('.')}); exported for these inputs, it"
         " agrees with eager."
     )
+    dynamic = runner.finding.original.has_dynamic_shapes
     if dynamic:
         summary += " The sizes were declared as dynamic, and torch has put a condition on them."
     kind = Kind.UNSUPPORTED if dynamic else Kind.INVALID_PROGRAM

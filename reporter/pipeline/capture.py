@@ -215,6 +215,8 @@ def capture_graphs(
         sequence: CaptureWay = {"replay": True}
         ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
         ways.append({"replay": False, "dynamic": True})
+    elif finding.original.has_dynamic_shapes:
+        ways.insert(0, {"replay": False, "dynamic": True})
     for way in ways:
         answer = finding.call_session.request(questions.capture(way, allow), climber_timeout)
         refuse_lost(answer)

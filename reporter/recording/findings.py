@@ -50,6 +50,11 @@ class OriginalCall:
         """What made the callable."""
         return Compiler(self.options.get("compiler") or Compiler.COMPILE)
 
+    @property
+    def has_dynamic_shapes(self) -> bool:
+        """Whether the export declares sizes as dynamic."""
+        return bool(self.options.get("dynamic_shapes") or self.options.get("dynamic_axes"))
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -145,7 +145,7 @@ def _list_variants(
         )
     variants = _with_backward(assertion)
     if assertion.compiler in EXPORTERS:
-        variants = _list_export_variants(assertion, layer)
+        variants = _list_export_variants(assertion, layer, bool(way.get("dynamic")))
     if assertion.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, assertion).draws:
         variants = (
             []
@@ -172,19 +172,22 @@ def _with_backward(assertion: ReproAssertion) -> list[ReproAssertion]:
     return [replace(assertion, backward="sum"), assertion]
 
 
-def _list_export_variants(assertion: ReproAssertion, layer: Layer) -> list[ReproAssertion]:
+def _list_export_variants(
+    assertion: ReproAssertion, layer: Layer, is_dynamic: bool
+) -> list[ReproAssertion]:
     """The assertions of an exported program: through torch.compile where that is the faulty part,
-    then with sizes as they are, then with dynamic ones, then through the file that the program goes
-    through. Where it has several calls, what changes between them is dynamic.
+    then exported, then through the file that the program goes through. With `is_dynamic` the sizes
+    that may change are dynamic.
     """
-    dynamic = (*assertion.arguments, ("dynamic_shapes", EVERY_DIMENSION))
-    variants = [assertion]
-    if not assertion.calls:
-        variants.append(replace(assertion, arguments=dynamic))
-    if layer in INDUCTOR_LAYERS:
-        compiled = replace(assertion, compiler=Compiler.COMPILE, steps=(), arguments=())
-        variants = [compiled, assertion]
-    return [*variants, *_list_reloading(assertion)]
+    exported, compiled = assertion, replace(
+        assertion, compiler=Compiler.COMPILE, steps=(), arguments=()
+    )
+    if is_dynamic:
+        every = ("dynamic_shapes", EVERY_DIMENSION)
+        exported = replace(assertion, arguments=(*assertion.arguments, every))
+        compiled = replace(compiled, arguments=(("dynamic", "True"),))
+    variants = [compiled, exported] if layer in INDUCTOR_LAYERS else [exported]
+    return [*variants, *_list_reloading(exported)]
 
 
 def _list_reloading(assertion: ReproAssertion) -> list[ReproAssertion]:

@@ -34,6 +34,10 @@ PUBLIC = ("Model", "backward", "grad")
             marks=pytest.mark.slow,
         ),
         pytest.param(
+            *("export/strided_slice_in_a_model", "crash", {"export"}, 7, "slice"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             *("export/size_of_one_in_range", "crash", {"export"}, 11, "view"),
             marks=pytest.mark.slow,
         ),

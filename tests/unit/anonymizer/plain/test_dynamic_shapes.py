@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from anonymizer.graph.repro import MODULE_CALL, ReproAssertion, ReproBody
-from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION, declare_changing, write_out
+from anonymizer.plain.dynamic_shapes import (
+    EVERY_DIMENSION,
+    declare_changing,
+    declare_symbols,
+    write_out,
+)
 
 ASSERTION = ReproAssertion(
     "crash", arguments=(("dynamic_shapes", EVERY_DIMENSION),), compiler="export"
@@ -38,6 +43,28 @@ def test_equal_sizes_are_one_dimension_and_a_size_of_one_is_none() -> None:
 def test_shapes_that_cannot_be_read_are_left_as_they_are() -> None:
     assert spelled("return (torch.ones(2, 3).t(),)") == []
     assert spelled("return (helper(2, 3),)") == []
+
+
+def test_declared_dimensions_are_tried_one_by_one_before_all_of_them() -> None:
+    body = ReproBody("", "Repro()", ("return (helper(2), torch.ones(4))",), MODULE_CALL)
+    assertion = declare_symbols([("s0", 3, "s1"), (8,), ("s0",)], ASSERTION)
+    d0, d1 = 'torch.export.Dim("d0")', 'torch.export.Dim("d1")'
+    alone = [
+        '({0: torch.export.Dim("d")}, None, None)',
+        '({2: torch.export.Dim("d")}, None, None)',
+        '(None, None, {0: torch.export.Dim("d")})',
+    ]
+    every = f"({{0: {d0}, 2: {d1}}}, None, {{0: {d0}}})"
+    assert [dict(each.arguments)["dynamic_shapes"] for each in write_out(body, assertion)] == [
+        *alone,
+        every,
+    ]
+
+
+def test_dimensions_that_none_is_known_of_stay_as_they_are() -> None:
+    assert declare_symbols([(2, 3), ()], ASSERTION) == ASSERTION
+    static = ReproAssertion("crash", compiler="export")
+    assert declare_symbols([("s0",)], static) == static
 
 
 def declared(returned: str, *calls: dict[str, int], compiler: str = "export") -> str | None:

@@ -9,6 +9,7 @@ import pytest
 
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
 from anonymizer.graph.repro import ReproAssertion
+from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.protocol.graphs import CaptureWay
 from reporter.core.candidate import Candidate
 from reporter.reduce.initial_candidates import (
@@ -75,9 +76,30 @@ def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
 
 def test_an_exporter_is_asked_for_dynamic_sizes_by_its_own_argument() -> None:
     assertion = ReproAssertion("crash", compiler="export")
-    candidates = list(build_graph_candidates(CAPTURED, {"dynamic": True}, assertion, "export"))
-    names = {name for each in candidates for name, _ in each.assertion.arguments}
-    assert names == {"dynamic_shapes"}
+    for way, expected in ((ONCE, set()), ({"dynamic": True}, {"dynamic_shapes"})):
+        candidates = list(build_graph_candidates(CAPTURED, way, assertion, "export"))
+        assert {name for each in candidates for name, _ in each.assertion.arguments} == expected
+
+
+def test_a_compiled_candidate_of_a_package_with_dynamic_sizes_has_them_too() -> None:
+    assertion = ReproAssertion("wrong_result", compiler="aoti", steps=("package",))
+    candidates = build_graph_candidates(CAPTURED, {"dynamic": True}, assertion, "inductor")
+    compiled = [each for each in candidates if each.assertion.compiler == "compile"]
+    assert {each.assertion.arguments for each in compiled} == {(("dynamic", "True"),)}
+
+
+def test_the_sizes_that_may_change_are_those_that_an_export_declares_as_dynamic() -> None:
+    every = (("dynamic_shapes", EVERY_DIMENSION),)
+    items = (replace(tensor("x0"), symbols=("s0",)), replace(tensor("x1"), symbols=(4,)))
+    node: Node = call("a", "torch.add", Ref("x0"), Ref("x1"))
+    graph = Graph(items, (node,), (Ref("a"),))
+    candidate = Candidate(graph, ReproAssertion("crash", compiler="export", arguments=every))
+    assert candidate.build_parts()[1].write_arguments() == (
+        ', dynamic_shapes=({0: torch.export.Dim("d")}, None)'
+    )
+    unknown = tuple(replace(item, symbols=()) for item in items)
+    candidate = candidate.with_graph(replace(graph, inputs=unknown))
+    assert candidate.build_parts()[1].arguments == every
 
 
 @pytest.mark.parametrize(
