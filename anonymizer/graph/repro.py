@@ -7,6 +7,7 @@ that is filed (`anonymizer.plain`).
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from collectors.protocol.repro_words import Property
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: The function that makes a callable anew, with the state that it has.
 PROGRAM_FACTORY = "program"
+_SETTING = re.compile(r"torch\.(?:set|use)_\w+\(.*\)$")
 #: The method that asks for the gradient of a tensor that is no leaf.
 KEEP_GRADIENT = "retain_grad"
 #: The parameter by which a whole script is given what compiles.
@@ -120,6 +122,16 @@ class ReproAssertion:
     def write_config_imports(self) -> set[str]:
         """The import statements that those of `write_config` need."""
         return {f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in self.config}
+
+    def list_settings(self) -> list[str]:
+        """The lines of the prelude that change a switch of torch."""
+        return [line for line in self.prelude.splitlines() if _SETTING.match(line)]
+
+    def without_setting(self, setting: str) -> ReproAssertion:
+        """The same without one line of `list_settings`."""
+        lines = self.prelude.splitlines()
+        lines.remove(setting)
+        return replace(self, prelude="\n".join(lines).strip("\n"))
 
     def split_prelude(self) -> tuple[list[str], str]:
         """The prelude, which was written to stand alone, for a text that has imports of its own.

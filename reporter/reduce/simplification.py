@@ -16,18 +16,20 @@ from anonymizer.graph.ir import Graph, Input, Recipe
 from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.graph.repro import TANGENTS, ReproAssertion
 from reporter.core.candidate import Candidate
-from reporter.core.kinds import WRONG_AT_ONCE, Kind
+from reporter.core.kinds import WRONG_AT_ONCE, WRONG_VALUES, Kind
 from reporter.reduce.candidate_questions import Change, require_graph
 from reporter.reduce.graph_cuts import replace_input, retype
 
 #: A plainer input made from one, or None where it is plain already.
 _Step = Callable[[Input], "Input | None"]
+#: Without it operators may give another result each time, which is no wrong one.
+_DETERMINISTIC = "torch.use_deterministic_algorithms"
 _SINGLE = {"float16": "float32", "bfloat16": "float32", "float64": "float32"}
 
 
 def propose_options(candidate: Candidate, with_backend: bool = False) -> Iterator[Change]:
-    """Without what surrounds the program: contexts, config assignments, torch.compile arguments,
-    what is compared beside the outputs.
+    """Without what surrounds the program: contexts, switches of torch, config assignments,
+    torch.compile arguments, what is compared beside the outputs.
 
     The backend goes last of all (`with_backend`): a cheaper one than the user's makes every
     candidate before cheaper.
@@ -35,6 +37,8 @@ def propose_options(candidate: Candidate, with_backend: bool = False) -> Iterato
     assertion = candidate.assertion
     for context in assertion.contexts:
         yield functools.partial(_drop_item, "contexts", context)
+    for setting in _list_removable_settings(assertion):
+        yield functools.partial(_drop_setting, setting)
     for item in _list_removable(candidate):
         yield functools.partial(_drop_item, "config", item)
     for item in assertion.arguments:
@@ -42,6 +46,15 @@ def propose_options(candidate: Candidate, with_backend: bool = False) -> Iterato
             yield functools.partial(_drop_item, "arguments", item)
     yield lambda c: c.with_assertion(evaluation=False)
     yield lambda c: c.with_assertion(compare_inputs=False)
+
+
+def _list_removable_settings(assertion: ReproAssertion) -> list[str]:
+    fixed = assertion.kind in WRONG_VALUES
+    return [
+        setting
+        for setting in assertion.list_settings()
+        if not (fixed and setting.startswith(_DETERMINISTIC))
+    ]
 
 
 def _list_removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
@@ -67,6 +80,13 @@ def _drop_item(field: str, item: object, candidate: Candidate) -> Candidate:
     return candidate.with_assertion(**{field: left})
 
 
+def _drop_setting(setting: str, candidate: Candidate) -> Candidate | None:
+    assertion = candidate.assertion
+    if setting not in assertion.list_settings():
+        return None
+    return replace(candidate, assertion=assertion.without_setting(setting))
+
+
 def drop_backend(candidate: Candidate) -> Candidate | None:
     """Under the default backend; None where that is the one it has, or draws other numbers."""
     left = candidate.assertion.without_argument("backend").arguments
@@ -84,9 +104,11 @@ def drop_config(candidate: Candidate) -> Candidate:
 
 
 def strip_surroundings(candidate: Candidate) -> Candidate:
-    """Without contexts and torch.compile arguments other than the backend; what is compared and
-    config stay.
+    """Without contexts, switches of torch and torch.compile arguments other than the backend; what
+    is compared and config stay.
     """
+    settings = _list_removable_settings(candidate.assertion)
+    candidate = _apply_all((functools.partial(_drop_setting, item) for item in settings), candidate)
     backend = tuple(item for item in candidate.assertion.arguments if item[0] == "backend")
     return candidate.with_assertion(contexts=(), arguments=backend, evaluation=False)
 

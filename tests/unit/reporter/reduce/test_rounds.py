@@ -166,6 +166,33 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
     assert len(pool.asked) == len(set(pool.asked)) == 3
 
 
+@pytest.mark.parametrize(
+    ("kind", "needed", "left"),
+    [
+        ("crash", "", []),
+        ("crash", "set_num_threads", ["torch.set_num_threads(1)"]),
+        ("wrong_metadata", "", []),
+        ("wrong_result", "", ["torch.use_deterministic_algorithms(True)"]),
+    ],
+)
+def test_a_switch_of_torch_goes_where_the_failure_does_not_need_it(
+    kind: str, needed: str, left: list[str]
+) -> None:
+    settings = (
+        "torch.use_deterministic_algorithms(True)",
+        "torch.set_num_threads(1)",
+        'torch.set_float32_matmul_precision("high")',
+    )
+    backend = "def custom_backend(gm, inputs):\n    return gm"
+    reduced, _ = reduce_by(
+        chain(1, 0),
+        lambda text: needed in text and "torch." in text,
+        ReproAssertion(kind, prelude="\n".join(settings) + "\n\n\n" + backend),
+    )
+    assert reduced.assertion.list_settings() == left
+    assert reduced.assertion.prelude.endswith(backend)
+
+
 def test_a_parameter_whose_gradient_is_wrong_becomes_an_argument() -> None:
     weight = tensor("p0", "param", requires_grad=True)
     graph = Graph(
