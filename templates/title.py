@@ -56,6 +56,7 @@ _DERIVATIVES = {
     "forward": "wrong derivative in forward mode",
     "over_forward": "wrong second derivative in forward mode",
     "over_backward": "wrong second derivative with torch.func",
+    "forward_twice": "wrong second derivative in nested forward mode",
     "elementwise": "different derivatives of equal elements",
     "tangents": "wrong derivative in forward mode",
 }

@@ -39,6 +39,10 @@ DERIVATIVES = {
         "torch.autograd.gradcheck("
         "torch.func.grad(lambda *xs: {}(*xs).square().sum()), {}, check_forward_ad=True)"
     ),
+    "forward_twice": (
+        "torch.testing.assert_close(*(outer(torch.func.jacfwd(lambda xs: {}(*xs)))({})"
+        " for outer in (torch.func.jacfwd, torch.func.jacrev)))"
+    ),
     "elementwise": (
         "torch.testing.assert_close(*torch.autograd.grad({2}.sum(), {1})[0].aminmax())"
     ),

@@ -29,23 +29,10 @@ def check_derivative(assertion: ReproAssertion) -> list[str]:
     """
     if assertion.backward == "elementwise":
         return _compare_equal_elements(assertion)
+    if assertion.backward == "forward_twice":
+        return [*_make_inputs(assertion), *_compare_modes()]
     return [
-        write_seed(assertion.seed),
-        "given = inputs()",
-        "numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
-        "wide = (torch.float64, torch.complex128)",
-        "exact = all(x.dtype in wide for x in numbers)",
-        "if not exact or not any(x.requires_grad for x in given):",
-        "    sys.exit(125)",
-        "def move(step, shift=0):",
-        "    args = [",
-        "        (x + step * (0.5 + torch.rand_like(x).roll(shift))).detach()",
-        "        if x.dtype in wide else x",
-        "        for x in given",
-        "    ]",
-        "    for x, moved in zip(given, args):",
-        "        moved.requires_grad_(x.requires_grad)",
-        "    return args",
+        *_make_inputs(assertion),
         *_compute_derivative(assertion),
         "for step in (0.0, 1e-3, 0.3):",
         "    args = move(step)",
@@ -69,6 +56,28 @@ def check_derivative(assertion: ReproAssertion) -> list[str]:
         f"        if not (smooth and off > max({STANDS_OUT} * spread, {LEAST_OFF} * size)):",
         "            return",
         "raise refused",
+    ]
+
+
+def _make_inputs(assertion: ReproAssertion) -> list[str]:
+    """`move(step)`, which makes the arguments, moved at random; float64 has to be there."""
+    return [
+        write_seed(assertion.seed),
+        "given = inputs()",
+        "numbers = [x for x in given if x.is_floating_point() or x.is_complex()]",
+        "wide = (torch.float64, torch.complex128)",
+        "exact = all(x.dtype in wide for x in numbers)",
+        "if not exact or not any(x.requires_grad for x in given):",
+        "    sys.exit(125)",
+        "def move(step, shift=0):",
+        "    args = [",
+        "        (x + step * (0.5 + torch.rand_like(x).roll(shift))).detach()",
+        "        if x.dtype in wide else x",
+        "        for x in given",
+        "    ]",
+        "    for x, moved in zip(given, args):",
+        "        moved.requires_grad_(x.requires_grad)",
+        "    return args",
     ]
 
 
@@ -113,4 +122,32 @@ def _compare_equal_elements(assertion: ReproAssertion) -> list[str]:
         "assert torch.allclose(low, high, rtol=limit), (",
         '    f"wrong gradient: equal elements get {low:.4g} and {high:.4g}"',
         ")",
+    ]
+
+
+def _compare_modes() -> list[str]:
+    """Forward mode beside backward mode, each over forward mode, at the inputs and beside them,
+    where the first derivatives are right, also along no axis.
+    """
+    return [
+        "def total(xs):",
+        "    out = run(*xs)",
+        "    return sum(o.sum() for o in (out if isinstance(out, (tuple, list)) else [out]))",
+        "def derive(outer):",
+        "    return outer(torch.func.jacfwd(lambda xs: run(*xs)))(tuple(args))",
+        "for step in (0.0, 1e-3, 0.3):",
+        "    args = move(step)",
+        "    flows = tuple(x.sin() for x in args)",
+        "    pushed = torch.func.jvp(total, (tuple(args),), (flows,))[1]",
+        "    grads = torch.autograd.grad(total(args), args)",
+        "    is_right = torch.allclose(pushed, sum((g * f).sum() for g, f in zip(grads, flows)))",
+        "    if not is_right or not torch.autograd.gradcheck(run, args, raise_exception=False):",
+        "        return",
+        "    forward, backward = [",
+        "        torch.utils._pytree.tree_flatten(derive(outer))[0]",
+        "        for outer in (torch.func.jacfwd, torch.func.jacrev)",
+        "    ]",
+        "    if all(map(torch.allclose, forward, backward)):",
+        "        return",
+        'raise AssertionError("wrong gradient: nested forward mode has another than backward mode")',
     ]

@@ -46,14 +46,16 @@ class ProgramStart(_ProgramStart, total=False):
 
 #: Which derivative of a function is held against finite differences: the first ones by backward or
 #: by forward mode, the second ones of backward mode, those of forward mode by another one, or those
-#: of a gradient that `torch.func.grad` makes. `backward` only computes the first ones, and
-#: `elementwise` holds those of equal elements against each other.
+#: of a gradient that `torch.func.grad` makes. `forward_twice` holds those of forward mode by forward
+#: mode against those by backward mode, `backward` only computes the first ones, and `elementwise`
+#: holds those of equal elements against each other.
 DerivativeKind = Literal[
     "gradcheck",
     "forward",
     "gradgradcheck",
     "over_forward",
     "over_backward",
+    "forward_twice",
     "backward",
     "elementwise",
 ]

@@ -23,6 +23,7 @@ from ..call.operators.derivatives import (
     is_in_forward_mode,
     isolate,
     leave_transforms,
+    take_own_function,
     widen,
 )
 from ..call.operators.measurement import OperatorMeasurement
@@ -117,6 +118,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
 
     def _differentiate(self, func: Any, args: Any, named: Any, kind: DerivativeKind) -> None:
         """Makes the call whose error is that of the derivative; the program does not see it."""
+        func, args = take_own_function(func, args)
         derivative = Derivative(func, kind)
         watched = WatchedCallable(derivative, {"compiler": "eager", "derivative": kind})
         with leave_transforms():

@@ -97,6 +97,8 @@ class ObjectRecorder:
         elif record["shape"] == "dataclass":
             record["fields"] = [(name, None) for name, _, _ in introspection.list_fields(value)]
             record["frozen"] = bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+        if record["function"]:  # torch reads it, and no code of the program needs to name it
+            self.records.wanted.add("generate_vmap_rule")
         self._record_members(value, record)
         return {"kind": "class", "id": key}
 

@@ -19,7 +19,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple, Union
 import torch
 
 from ..call.history import Placeholder
-from ..call.operators.derivatives import Derivative
+from ..call.operators.derivatives import Derivative, is_own_function
 from ..call.rungs import RecordedCall
 from ..protocol.graphs import GatherAnswer, GatherRequest
 from ..protocol.program_source import (
@@ -63,10 +63,15 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     """What `gather` finds behind a recorded call, with its backend if that is a callable."""
     given = call.conditions.options.get("backend")
     backend = given if callable(given) else None
-    if isinstance(call.function, Derivative):  # what it calls is torch's, and the assertion is ours
+    function = call.function
+    if isinstance(function, Derivative):  # the assertion is ours
+        function = function.function
+        if not is_own_function(function):  # what it calls is torch's
+            function = _NOTHING
+    if function is _NOTHING:
         gathered = _gather(_ObjectGatherer(), _NOTHING, (), {}, None)
     else:
-        gathered = gather(call.function, call.args, call.kwargs, backend, call.before.history)
+        gathered = gather(function, call.args, call.kwargs, backend, call.before.history)
     return {"outcome": CallOutcome.OK, "gathered": gathered}
 
 

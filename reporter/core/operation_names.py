@@ -29,6 +29,7 @@ _BITS: dict[type[ast.operator], tuple[str, str]] = {
     ast.RShift: (">>=", "torch.bitwise_right_shift"),
 }
 _ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
+_FUNCTION = "torch.autograd.Function"
 #: What NumPy calls arithmetic otherwise.
 _OF_ARRAYS = {"sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}
 #: What changes a dtype and computes nothing.
@@ -153,9 +154,12 @@ def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 def list_operators(text: str) -> tuple[str, ...]:
     """Names of the torch operations in `forward` (or `repro`), of a script in all its functions,
-    each once; the contexts they run in are none.
+    each once; the contexts they run in are none. What an `autograd.Function` computes is told with
+    its class where nothing is made of the program: then torch's part in it is what calls it.
     """
     tree = ast.parse(text)
+    if _FUNCTION in _list_transforms(tree) and not re.search(r"\b(compile|export)\b", text):
+        return (_FUNCTION,)
     layers = _find_layers(tree)
     nodes = [node for function in _list_compiled(tree) for node in ast.walk(function)]
     blocks = [node for node in nodes if isinstance(node, ast.With)]

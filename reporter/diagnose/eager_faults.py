@@ -30,6 +30,7 @@ _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "gradgradcheck": "The second derivative",
     "over_forward": "The second derivative in forward mode",
     "over_backward": "The second derivative by torch.func",
+    "forward_twice": "The second derivative in nested forward mode",
     "backward": "The backward pass",
     "elementwise": "The gradient",
 }
@@ -151,6 +152,8 @@ def _judge_derivative(runner: LadderRunner, refusal: Failure, seen: tuple[int, i
     kind: DerivativeKind = runner.finding.original.options.get("derivative", "gradcheck")
     summary = f"{_DERIVATIVES[kind]} of an operator is not that of its values in eager mode"
     why = "in float64, finite differences refuse it"
+    if kind == "forward_twice":
+        why = "in float64, backward mode has another, which finite differences do not refuse"
     if kind == "elementwise":
         why = "each value is computed of one element, and equal elements get different gradients"
     return make_diagnosis(

@@ -145,7 +145,7 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         " than its dtype explains; no compiler is involved."
     ),
     (Kind.WRONG_GRADIENT, Layer.EAGER): (
-        "The operator's formula for the derivative is not what its values do between neighboring"
+        "What torch computes for the derivative is not what the values do between neighboring"
         " inputs; no compiler is involved."
     ),
     (Kind.PROCESS_DEATH, Layer.EAGER): (

@@ -100,8 +100,8 @@ def _check_referee(subject: LintSubject) -> Iterator[Hit]:
     if _has_whole_numbers(subject) or _shares_memory(subject) or _gives_python_values(subject):
         return
     calls = {_read_last_name(node.func) for node in subject.walk() if isinstance(node, ast.Call)}
-    if calls & _DERIVATIVES or _compares_equal_elements(subject):
-        return  # finite differences say it, or that elements are equal
+    if calls & _DERIVATIVES or _compares_derivatives(subject):
+        return  # finite differences say it, or that derivatives have to be equal
     judged = any(
         isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.walk()
     )
@@ -112,9 +112,10 @@ def _check_referee(subject: LintSubject) -> Iterator[Hit]:
         yield subject.name, None, "no float64 run says which of the two is right"
 
 
-def _compares_equal_elements(subject: LintSubject) -> bool:
-    """Whether derivatives of equal elements are held against each other."""
-    return subject.report is not None and subject.report.verdict.derivative == "elementwise"
+def _compares_derivatives(subject: LintSubject) -> bool:
+    """Whether derivatives of equal elements, or by two modes, are held against each other."""
+    compared = ("elementwise", "forward_twice")
+    return subject.report is not None and subject.report.verdict.derivative in compared
 
 
 def _gives_python_values(subject: LintSubject) -> bool:

@@ -94,6 +94,16 @@ PUBLIC = ("Model", "backward", "grad")
             marks=pytest.mark.slow,
         ),
         pytest.param(
+            *(
+                "derivatives/own_function_in_nested_forward_mode",
+                "wrong_gradient",
+                {"eager"},
+                28,
+                "torch.autograd.Function: wrong second derivative in nested forward mode",
+            ),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             *("ranks/one_rank_min_uint8", "wrong_result", {"inductor"}, 7, "min"),
             marks=pytest.mark.slow,
         ),

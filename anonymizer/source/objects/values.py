@@ -162,12 +162,11 @@ class ValueWriter:
         is_object = owner["kind"] == "instance"
         cls = self._symbols.get_instance(owner["id"])["class"] if is_object else owner
         key = str(cls.get("id", ""))
-        base = self.refer(owner, "method", False)
-        return ast.Attribute(
-            base,
-            self._decisions.name_member(key, ref["name"]) if key else ref["name"],
-            ast.Load(),
-        )
+        base, name = self.refer(owner, "method", False), ref["name"]
+        is_own = key and self._symbols.find_method(key, name) is not None
+        if is_own or key and name not in self._names.vocabulary:
+            name = self._decisions.name_member(key, name)
+        return ast.Attribute(base, name, ast.Load())
 
     def _build_partial(self, ref: PartialReference) -> ast.expr:
         words = [

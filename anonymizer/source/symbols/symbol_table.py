@@ -112,15 +112,18 @@ class SymbolTable:
         return None
 
     def is_override(self, key: str, name: str) -> bool:
-        """Whether torch or Python gives a method its meaning, as with `forward`.
+        """Whether torch or Python gives a method its meaning, as with `forward`, or an attribute of
+        an `autograd.Function`.
 
         Args:
             key: the id of the class that defines it, or of one that inherits it.
-            name: of the method.
+            name: of the method or attribute.
         """
+        records = [self.get_class(each) for each in self.walk_bases(key)]
         return any(
-            name in self.get_class(each)["overrides"] and name in self.get_class(each)["methods"]
-            for each in self.walk_bases(key)
+            name in record["overrides"]
+            and (name in record["methods"] or record["function"] and name in record["attributes"])
+            for record in records
         )
 
     def list_instances(self, key: str) -> list[str]:

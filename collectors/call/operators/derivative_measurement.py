@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 import types
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Set
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
@@ -26,8 +26,10 @@ from .derivatives import (
     Derivative,
     is_in_forward_mode,
     is_number,
+    is_own_function,
     isolate,
     leave_transforms,
+    take_own_function,
     unwrap,
     widen,
 )
@@ -100,6 +102,7 @@ class DerivativeMeasurement:
             args: neither they nor `kwargs` are changed: what is checked are copies in float64.
         """
         started = time.monotonic()
+        function, args = take_own_function(function, args)
         name = str(getattr(function, "__name__", ""))
         if name in ("grad", "backward") and kwargs.get("create_graph"):
             self.asks.add("gradgradcheck")
@@ -107,7 +110,7 @@ class DerivativeMeasurement:
         with contextlib.suppress(Exception):
             if (
                 self._spent < _MOST_SECONDS
-                and _is_of_torch(function)
+                and (_is_of_torch(function) or is_own_function(function))
                 and not _is_agreed(name, args, kwargs)
             ):
                 self._look(number, function, name, args, kwargs)
@@ -118,6 +121,8 @@ class DerivativeMeasurement:
 
     def _look(self, number: int, function: Any, name: str, args: Any, kwargs: Any) -> None:
         kinds = list(self._list_kinds(args, kwargs))
+        if is_own_function(function):  # its first derivatives are the program's own formulas
+            kinds = [kind for kind in kinds if kind == "forward_twice"]
         if not kinds:
             return
         with leave_transforms(), _disable_current_modes():
@@ -161,10 +166,9 @@ class DerivativeMeasurement:
         if wrapped:
             self.asks.update(("forward", "gradgradcheck"))
             yield from ("gradcheck", "forward", "gradgradcheck")
-            nested = _find_nested_kind(wrapped)
-            if nested is not None:
-                self.asks.add(nested)
-                yield nested
+            nested = _list_nested_kinds(wrapped)
+            self.asks.update(nested)
+            yield from nested
         elif any(x.requires_grad for x in tensors):
             yield from ("gradcheck", "gradgradcheck", "elementwise")
 
@@ -187,18 +191,23 @@ def _is_agreed(name: str, args: Any, kwargs: Dict[str, Any]) -> bool:
     return is_in_place or plain.startswith(_BY_CONVENTION) or bool(kwargs.get("hermitian"))
 
 
-def _find_nested_kind(wrapped: List[torch.Tensor]) -> Optional[DerivativeKind]:
-    """Which second derivative `torch.func` computes around a call: of two transforms that
+def _list_nested_kinds(wrapped: List[torch.Tensor]) -> List[DerivativeKind]:
+    """Which second derivatives `torch.func` computes around a call: of two transforms that
     differentiate, the inner one says what is differentiated again. None where one does alone.
     """
     functorch: Any = getattr(torch._C, "_functorch", None)
     peek = getattr(functorch, "peek_interpreter_stack", None)
     inner = peek() if peek is not None else None
     if inner is None or all(_count_levels(functorch, value) < 2 for value in wrapped):
-        return None
-    if inner.key() == functorch.TransformType.Jvp:
-        return "over_forward"
-    return "over_backward" if inner.key() == functorch.TransformType.Grad else None
+        return []
+    if inner.key() == functorch.TransformType.Grad:
+        return ["over_backward"]
+    if inner.key() != functorch.TransformType.Jvp:
+        return []
+    stack = getattr(functorch, "get_interpreter_stack", None)  # torch 2.0 has none
+    keys = [each.key() for each in stack()] if stack is not None else []
+    is_twice = keys.count(functorch.TransformType.Jvp) > 1
+    return ["over_forward", "forward_twice"] if is_twice else ["over_forward"]
 
 
 def _count_levels(functorch: Any, value: torch.Tensor) -> int:

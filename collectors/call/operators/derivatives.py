@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
-from typing import Any, Callable, Dict, List, Optional, Tuple, cast
+import math
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, cast
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
@@ -29,9 +31,12 @@ _BACKWARDS: Dict[DerivativeKind, int] = {
     "forward": 0,
     "over_forward": 1,
     "over_backward": 0,
+    "forward_twice": 0,
 }
 #: Derivatives of more elements are held against one random direction, not against all.
 _MOST_DIRECTIONS = 32
+#: By how much of its size a derivative in float64 is another one.
+_ALIKE = 1e-6
 
 
 class Derivative:
@@ -61,6 +66,8 @@ class Derivative:
         if self.kind == "gradgradcheck":
             return bool(torch.autograd.gradgradcheck(call, tensors, fast_mode=fast))
         more: Dict[str, Any] = _FORWARD if self.kind == "forward" else {}
+        if self.kind == "forward_twice":
+            return _require_agreement(call, tensors, fast)
         if self.kind == "over_forward":
             call = _differentiate_forward(call)
         if self.kind == "over_backward":
@@ -74,8 +81,10 @@ class Derivative:
         call, tensors = self._bind(given)
         if self.kind == "over_backward":
             call = _differentiate_backward(call)
+        if self.kind == "forward_twice":
+            call = _differentiate_forward(call)
         found = values = _list_numbers(call(*tensors))
-        if self.kind in ("forward", "over_forward", "over_backward"):
+        if self.kind in ("forward", "over_forward", "over_backward", "forward_twice"):
             found = _list_numbers(_differentiate_forward(call)(*tensors))
         generator = torch.Generator().manual_seed(0)
         for _ in range(_BACKWARDS[self.kind]):
@@ -157,6 +166,51 @@ def _require_evenness(call: Callable[..., Any], tensors: Tuple[torch.Tensor, ...
         said = "Jacobian mismatch for equal elements: their derivatives are {:.4g} apart"
         raise GradcheckError(said.format(apart))
     return True
+
+
+def _require_agreement(
+    call: Callable[..., Any], tensors: Tuple[torch.Tensor, ...], fast: bool
+) -> bool:
+    """Raises GradcheckError where forward mode has another derivative of one in forward mode than
+    backward mode, and finite differences refuse neither that one nor the first derivative.
+    """
+    once = _differentiate_forward(call)
+    check = functools.partial(torch.autograd.gradcheck, fast_mode=fast, raise_exception=False)
+    if not check(call, tensors, **_FORWARD) or not check(once, tensors):
+        return True
+    generator = torch.Generator().manual_seed(0)
+    asked = [x for x in tensors if x.requires_grad]
+    results, pushed = (_list_numbers(f(*tensors)) for f in (once, _differentiate_forward(once)))
+    flows = [_draw_like(x, generator) for x in results]
+    grads = torch.autograd.grad(_multiply(results, flows), asked, allow_unused=True)
+    used = [(grad, x.sin()) for grad, x in zip(grads, asked) if grad is not None]
+    forward = _multiply(pushed, flows).item()
+    backward = _multiply(*zip(*used)).item()
+    if not math.isclose(forward, backward, rel_tol=_ALIKE, abs_tol=_ALIKE):
+        said = "Jacobian mismatch for forward mode over itself: {:.6g}, and by backward mode {:.6g}"
+        raise GradcheckError(said.format(forward, backward))
+    return True
+
+
+def _multiply(ones: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The real inner product of tensors of the same shapes."""
+    products = [(one.conj() * other).sum().real for one, other in zip(ones, others)]
+    return torch.stack(products).sum()
+
+
+def take_own_function(function: Any, args: Tuple[Any, ...]) -> Tuple[Any, Tuple[Any, ...]]:
+    """A call of an `autograd.Function` of the program that `torch.func` differentiates, as one of
+    its `apply` (`torch/_functorch/autograd_function.py`); any other call as it is.
+    """
+    if getattr(function, "__name__", "") != "custom_function_call":
+        return function, args
+    return args[0].apply, args[1:]
+
+
+def is_own_function(function: Any) -> bool:
+    """Whether this is the `apply` of an `autograd.Function`."""
+    owner = getattr(function, "__self__", None)
+    return isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
 
 
 def leave_transforms() -> Any:

@@ -18,9 +18,12 @@ KINKS = {
 }
 
 
-def run(expression: str, made: str, kind: str = "gradcheck") -> None:
+def run(expression: str, made: str, kind: str = "gradcheck", definitions: str = "") -> None:
     body = ReproBody(
-        f"def repro(x):\n    return {expression}", "repro", (f"return ({made},)",), FUNCTION_CALL
+        definitions or f"def repro(x):\n    return {expression}",
+        "repro",
+        (f"return ({made},)",),
+        FUNCTION_CALL,
     )
     names: dict[str, Any] = {"__name__": "repro"}
     exec(
@@ -80,6 +83,41 @@ def test_a_gradient_of_torch_func_is_differentiated_again() -> None:
         run("torch.linalg.det(x)", one, "over_backward")
     run("torch.linalg.det(x)", one, "gradgradcheck")
     run("torch.linalg.inv(x)", one, "over_backward")
+
+
+SQUARE = """class Square(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return 2 * ctx.saved_tensors[0]{}
+
+
+def repro(x):
+    return Square.apply(x)
+"""
+
+
+def test_forward_mode_over_itself_is_held_against_backward_mode() -> None:
+    """torch 2.13 loses what an `autograd.Function` contributes."""
+    run("torch.sin(x)", ONES, "forward_twice")
+    with pytest.raises(AssertionError, match="wrong gradient: nested forward mode"):
+        run("", ONES, "forward_twice", SQUARE.format(" * tangent"))
+    # a formula that is wrong by itself shows nothing
+    run("", ONES, "forward_twice", SQUARE.format(""))
 
 
 def test_single_precision_cannot_tell() -> None:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch._higher_order_ops.scan import scan
 
 from anonymizer.source.dead_code import find_undefined
 from anonymizer.source.rewriting import SourceError, SourceProgram, rebuild, rebuild_backend
 from collectors.source import provenance
+from collectors.source.source import gather
 from tests.support import source_scripts
 from tests.support.gathered import module_text
 from tests.support.round_trips import in_a_fork
@@ -173,3 +175,25 @@ def test_a_function_of_torch_is_called_by_the_name_that_people_write(
 ) -> None:
     public = module_text(programs["asked_by_name"])
     assert "torch._dynamo.mark_dynamic(" in public and "decorators" not in public
+
+
+class ZorbSquare(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(zorb: torch.Tensor) -> torch.Tensor:
+        return zorb * zorb
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+def test_an_own_function_alone_is_applied_and_keeps_what_torch_reads() -> None:
+    made = module_text(rebuild(gather(ZorbSquare.apply, (torch.ones(2),), {}), words()))
+    assert "Operation1.apply" in made and "    generate_vmap_rule = True" in made
+    assert "orb" not in made.lower()

@@ -163,6 +163,50 @@ def test_a_wrong_derivative_of_forward_mode_counts_where_the_program_asks_for_it
     assert looked(lambda: torch.func.hessian(lambda x: normalize(x).pow(3).sum())(rows)) == []
 
 
+class Square(torch.autograd.Function):
+    """Of which torch loses the second derivative in nested forward mode."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return 2 * ctx.saved_tensors[0] * grad
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor) -> torch.Tensor:
+        return 2 * ctx.saved_tensors[0] * tangent
+
+
+class Detached(Square):
+    """Whose author has left out the second derivative."""
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor) -> torch.Tensor:
+        return 2 * ctx.saved_tensors[0].detach() * tangent
+
+
+def test_a_function_of_the_program_counts_where_only_nested_forward_mode_is_wrong() -> None:
+    given = torch.tensor([3.0, -1.0], dtype=torch.float64)
+
+    def differentiate(own: Any, outer: Any, inner: Any) -> list[tuple[str, str]]:
+        return looked(lambda: outer(inner(lambda x: own.apply(x).sum()))(given))
+
+    forward, backward = torch.func.jacfwd, torch.func.jacrev
+    assert differentiate(Square, forward, forward) == [("apply", "forward_twice")]
+    assert differentiate(Square, backward, forward) == []
+    assert differentiate(Square, forward, backward) == []
+    assert differentiate(Detached, forward, forward) == []
+
+
 def test_a_gradient_of_torch_func_counts_where_the_program_differentiates_it() -> None:
     """The formula of det for the tensors of torch.func divides by differences of singular values
     in torch 2.13.

@@ -390,6 +390,11 @@ def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
             "torch.func.grad(lambda *xs: fn(*xs).square().sum()), (x,), check_forward_ad=True)",
         ),
         (
+            "forward_twice",
+            "torch.testing.assert_close(*(outer(torch.func.jacfwd(lambda xs: fn(*xs)))((x,))"
+            " for outer in (torch.func.jacfwd, torch.func.jacrev)))",
+        ),
+        (
             "elementwise",
             "torch.testing.assert_close(*torch.autograd.grad(fn(x).sum(), (x,))[0].aminmax())",
         ),

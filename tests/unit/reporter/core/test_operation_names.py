@@ -197,3 +197,12 @@ def test_a_special_method_is_named_once_and_is_no_operation() -> None:
         "    out = compile(helper1)(torch.ones(1).as_subclass(Thing1))\n    return (out, ())\n"
     )
     assert name_operators(program, Layer.DYNAMO) == ("__torch_function__", "torch.sin")
+
+
+def test_an_own_function_is_named_by_its_class_where_nothing_is_compiled() -> None:
+    program = (
+        "class Own(torch.autograd.Function):\n    @staticmethod\n    def forward(x):\n"
+        "        return x * x\n\n\nstate = Own.apply\n\n\ndef repro(x):\n    return state(x)\n"
+    )
+    assert list_operators(program) == ("torch.autograd.Function",)
+    assert list_operators(program + "\n\ntorch.compile(repro)(torch.ones(2))\n") == ("torch.mul",)

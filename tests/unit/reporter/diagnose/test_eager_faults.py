@@ -108,6 +108,16 @@ def test_equal_elements_with_different_derivatives_are_told_so() -> None:
     assert "equal elements get different gradients" in found.summary
 
 
+def test_forward_mode_over_itself_is_told_beside_backward_mode() -> None:
+    refused = raises("GradcheckError", "Jacobian mismatch for forward mode over itself: 0, and")
+    options = {"compiler": "eager", "derivative": "forward_twice"}
+    found, _ = verdict({EAGER: refused, AGAIN: refused}, "raised", options=options)
+    assert (found.kind, found.layer) == ("wrong_gradient", "eager")
+    assert (
+        "in nested forward mode" in found.summary and "backward mode has another" in found.summary
+    )
+
+
 def test_an_internal_assertion_that_ended_the_script_needs_no_repetition() -> None:
     failure = {"exception": "RuntimeError", "message": INTERNAL, "first_line": INTERNAL}
     ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}
