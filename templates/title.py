@@ -57,6 +57,7 @@ _DERIVATIVES = {
     "over_forward": "wrong second derivative in forward mode",
     "over_backward": "wrong second derivative with torch.func",
     "forward_twice": "wrong second derivative in nested forward mode",
+    "in_inference": "wrong derivative with torch.func in inference mode",
     "elementwise": "different derivatives of equal elements",
     "tangents": "wrong derivative in forward mode",
 }

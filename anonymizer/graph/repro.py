@@ -43,6 +43,10 @@ DERIVATIVES = {
         "torch.testing.assert_close(*(outer(torch.func.jacfwd(lambda xs: {}(*xs)))({})"
         " for outer in (torch.func.jacfwd, torch.func.jacrev)))"
     ),
+    "in_inference": (
+        "torch.testing.assert_close(*(torch.inference_mode(mode)(torch.func.jvp)({0}, {1}, {1})[1]"
+        " for mode in (True, False)))"
+    ),
     "elementwise": (
         "torch.testing.assert_close(*torch.autograd.grad({2}.sum(), {1})[0].aminmax())"
     ),

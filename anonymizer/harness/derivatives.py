@@ -31,6 +31,8 @@ def check_derivative(assertion: ReproAssertion) -> list[str]:
         return _compare_equal_elements(assertion)
     if assertion.backward == "forward_twice":
         return [*_make_inputs(assertion), *_compare_modes()]
+    if assertion.backward == "in_inference":
+        return [*_make_inputs(assertion), *_compare_with_inference()]
     return [
         *_make_inputs(assertion),
         *_compute_derivative(assertion),
@@ -127,27 +129,38 @@ def _compare_equal_elements(assertion: ReproAssertion) -> list[str]:
 
 def _compare_modes() -> list[str]:
     """Forward mode beside backward mode, each over forward mode, at the inputs and beside them,
-    where the first derivatives are right, also along no axis.
+    where the first derivative in forward mode is right, along no axis, too.
     """
     return [
-        "def total(xs):",
-        "    out = run(*xs)",
-        "    return sum(o.sum() for o in (out if isinstance(out, (tuple, list)) else [out]))",
+        "def push(size):",
+        "    flows = tuple(size * x.sin() for x in args)",
+        "    return torch.func.jvp(lambda *xs: run(*xs).sum(), tuple(args), flows)[1]",
         "def derive(outer):",
         "    return outer(torch.func.jacfwd(lambda xs: run(*xs)))(tuple(args))",
         "for step in (0.0, 1e-3, 0.3):",
         "    args = move(step)",
-        "    flows = tuple(x.sin() for x in args)",
-        "    pushed = torch.func.jvp(total, (tuple(args),), (flows,))[1]",
-        "    grads = torch.autograd.grad(total(args), args)",
-        "    is_right = torch.allclose(pushed, sum((g * f).sum() for g, f in zip(grads, flows)))",
-        "    if not is_right or not torch.autograd.gradcheck(run, args, raise_exception=False):",
-        "        return",
+        "    is_right = torch.allclose(2 * push(1), push(2)) and torch.autograd.gradcheck(",
+        "        run, args, check_forward_ad=True, check_backward_ad=False, raise_exception=False",
+        "    )",
         "    forward, backward = [",
         "        torch.utils._pytree.tree_flatten(derive(outer))[0]",
         "        for outer in (torch.func.jacfwd, torch.func.jacrev)",
         "    ]",
-        "    if all(map(torch.allclose, forward, backward)):",
+        "    if not is_right or all(map(torch.allclose, forward, backward)):",
         "        return",
         'raise AssertionError("wrong gradient: nested forward mode has another than backward mode")',
+    ]
+
+
+def _compare_with_inference() -> list[str]:
+    """Forward mode in inference mode beside that outside of it."""
+    return [
+        "args = tuple(move(0.0))",
+        "inside, outside = [",
+        "    torch.utils._pytree.tree_flatten(",
+        "        torch.inference_mode(mode)(torch.func.jvp)(run, args, args)[1]",
+        "    )[0]",
+        "    for mode in (True, False)",
+        "]",
+        'assert all(map(torch.allclose, inside, outside)), "wrong gradient: inference mode has another"',
     ]

@@ -22,7 +22,7 @@ from ..call.operators.derivatives import (
     Derivative,
     is_in_forward_mode,
     isolate,
-    leave_transforms,
+    leave_modes,
     take_own_function,
     widen,
 )
@@ -121,7 +121,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         func, args = take_own_function(func, args)
         derivative = Derivative(func, kind)
         watched = WatchedCallable(derivative, {"compiler": "eager", "derivative": kind})
-        with leave_transforms():
+        with leave_modes():
             is_own = kind in ("backward", "elementwise")
             given = isolate(args, named) if is_own else widen(args, named)
         self.waiting = (watched, derivative, given)
@@ -132,7 +132,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         if self.waiting is None or is_in_forward_mode():
             return
         (watched, derivative, given), self.waiting = self.waiting, None
-        with leave_transforms(), torch.enable_grad(), contextlib.suppress(Exception):
+        with leave_modes(), torch.enable_grad(), contextlib.suppress(Exception):
             self.recorder.call(watched, derivative, *given)
 
     def _note(self, number: int) -> None:

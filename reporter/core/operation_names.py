@@ -233,9 +233,10 @@ def _list_compiled_calls(tree: ast.Module) -> list[str]:
 
 def _list_transforms(tree: ast.Module) -> tuple[str, ...]:
     """What a program without operations has of `torch.func` and `torch.autograd`: functions that
-    take functions, and classes that are derived from.
+    take functions, also where they are handed on, and classes that are derived from.
     """
     called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called += [arg for node in ast.walk(tree) if isinstance(node, ast.Call) for arg in node.args]
     bases = [
         base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
     ]

@@ -31,6 +31,7 @@ _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "over_forward": "The second derivative in forward mode",
     "over_backward": "The second derivative by torch.func",
     "forward_twice": "The second derivative in nested forward mode",
+    "in_inference": "The derivative by torch.func in inference mode",
     "backward": "The backward pass",
     "elementwise": "The gradient",
 }
@@ -154,6 +155,8 @@ def _judge_derivative(runner: LadderRunner, refusal: Failure, seen: tuple[int, i
     why = "in float64, finite differences refuse it"
     if kind == "forward_twice":
         why = "in float64, backward mode has another, which finite differences do not refuse"
+    if kind == "in_inference":
+        why = "outside of inference mode, it is another"
     if kind == "elementwise":
         why = "each value is computed of one element, and equal elements get different gradients"
     return make_diagnosis(

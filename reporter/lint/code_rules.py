@@ -113,8 +113,8 @@ def _check_referee(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _compares_derivatives(subject: LintSubject) -> bool:
-    """Whether derivatives of equal elements, or by two modes, are held against each other."""
-    compared = ("elementwise", "forward_twice")
+    """Whether derivatives of equal elements, or in two modes, are held against each other."""
+    compared = ("elementwise", "forward_twice", "in_inference")
     return subject.report is not None and subject.report.verdict.derivative in compared
 
 

@@ -10,7 +10,7 @@ from tests.support.created import check_report, check_smallest, create
 from tests.support.places import DATA
 
 #: Names in these programs that torch or a repro has, too.
-PUBLIC = ("Model", "backward", "grad")
+PUBLIC = ("Model", "backward", "grad", "setup_context", "generate_vmap_rule", "jvp")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from .derivatives import (
     is_number,
     is_own_function,
     isolate,
-    leave_transforms,
+    leave_modes,
     take_own_function,
     unwrap,
     widen,
@@ -125,7 +125,7 @@ class DerivativeMeasurement:
             kinds = [kind for kind in kinds if kind == "forward_twice"]
         if not kinds:
             return
-        with leave_transforms(), _disable_current_modes():
+        with leave_modes(), _disable_current_modes():
             given, own = widen(args, kwargs), isolate(args, kwargs)
         looked_at = []
         for kind in kinds:
@@ -140,7 +140,7 @@ class DerivativeMeasurement:
             return
         while self._waiting:
             call = self._waiting.pop(0)
-            with leave_transforms(), _disable_current_modes():
+            with leave_modes(), _disable_current_modes():
                 for kind in call.kinds:
                     given = call.own if kind == "elementwise" else call.given
                     if _is_wrong(Derivative(call.function, kind), given):
@@ -169,6 +169,9 @@ class DerivativeMeasurement:
             nested = _list_nested_kinds(wrapped)
             self.asks.update(nested)
             yield from nested
+            if torch.is_inference_mode_enabled():
+                self.asks.add("in_inference")
+                yield "in_inference"
         elif any(x.requires_grad for x in tensors):
             yield from ("gradcheck", "gradgradcheck", "elementwise")
 
@@ -241,7 +244,7 @@ def _is_wrong(derivative: Derivative, given: Arguments) -> bool:
             args, kwargs = given
             if not _refuses(derivative, args, kwargs) or _draws(derivative.function, args, kwargs):
                 return False
-            if derivative.kind == "elementwise":
+            if derivative.kind in ("elementwise", "in_inference"):
                 return True
             moved = [_move(given, seed, step) for seed, step in enumerate(_STEPS)]
             if all(

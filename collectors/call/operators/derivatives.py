@@ -9,7 +9,7 @@ import contextlib
 import functools
 import importlib
 import math
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
@@ -32,6 +32,7 @@ _BACKWARDS: Dict[DerivativeKind, int] = {
     "over_forward": 1,
     "over_backward": 0,
     "forward_twice": 0,
+    "in_inference": 0,
 }
 #: Derivatives of more elements are held against one random direction, not against all.
 _MOST_DIRECTIONS = 32
@@ -68,6 +69,8 @@ class Derivative:
         more: Dict[str, Any] = _FORWARD if self.kind == "forward" else {}
         if self.kind == "forward_twice":
             return _require_agreement(call, tensors, fast)
+        if self.kind == "in_inference":
+            return _require_no_inference(call, tensors)
         if self.kind == "over_forward":
             call = _differentiate_forward(call)
         if self.kind == "over_backward":
@@ -192,6 +195,16 @@ def _require_agreement(
     return True
 
 
+def _require_no_inference(call: Callable[..., Any], tensors: Tuple[torch.Tensor, ...]) -> bool:
+    """Raises GradcheckError where a derivative in forward mode is another one in inference mode."""
+    push = _differentiate_forward(call)
+    with torch.inference_mode():
+        inside = _list_numbers(push(*tensors))
+    if not all(map(torch.allclose, inside, _list_numbers(push(*tensors)))):
+        raise GradcheckError("Jacobian mismatch for inference mode and outside of it")
+    return True
+
+
 def _multiply(ones: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> torch.Tensor:
     """The real inner product of tensors of the same shapes."""
     products = [(one.conj() * other).sum().real for one, other in zip(ones, others)]
@@ -213,14 +226,17 @@ def is_own_function(function: Any) -> bool:
     return isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
 
 
-def leave_transforms() -> Any:
-    """A context in which the transforms of `torch.func` that a call is made in are not there.
+@contextlib.contextmanager
+def leave_modes() -> Iterator[None]:
+    """A context in which inference mode, and the transforms of `torch.func` that a call is made in,
+    are not there.
 
-    Before 2.1 there is no way out of them, and nothing is to be looked at within.
+    Before 2.1 there is no way out of transforms, and nothing is to be looked at within.
     """
     module = importlib.import_module("torch._functorch.pyfunctorch")
-    clear = getattr(module, "temporarily_clear_interpreter_stack", None)
-    return clear() if clear is not None else contextlib.nullcontext()
+    clear = getattr(module, "temporarily_clear_interpreter_stack", contextlib.nullcontext)
+    with clear(), torch.inference_mode(False):
+        yield
 
 
 def is_in_forward_mode() -> bool:

@@ -207,6 +207,24 @@ def test_a_function_of_the_program_counts_where_only_nested_forward_mode_is_wron
     assert differentiate(Detached, forward, forward) == []
 
 
+def test_a_derivative_in_inference_mode_is_that_outside_of_it() -> None:
+    """Before 2.12 `torch.func` did not leave inference mode, and all derivatives were zero."""
+    given = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    assert Derivative(torch.sin, "in_inference")(given)
+    factors = iter((0.0, 1.0))  # the first call is the one in inference mode
+    with pytest.raises(GradcheckError, match="inference mode and outside of it"):
+        Derivative(lambda x: x * next(factors), "in_inference")(given)
+
+
+def test_inference_mode_hides_no_derivative() -> None:
+    def program() -> None:
+        with torch.inference_mode():
+            factor = torch.tensor([[1.7, 0.0], [1.0, 2.0]], dtype=torch.float64)
+            torch.func.jvp(torch.cholesky_inverse, (factor,), (torch.ones_like(factor).tril(),))
+
+    assert looked(program) == [("cholesky_inverse", "forward")]
+
+
 def test_a_gradient_of_torch_func_counts_where_the_program_differentiates_it() -> None:
     """The formula of det for the tensors of torch.func divides by differences of singular values
     in torch 2.13.

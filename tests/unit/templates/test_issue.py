@@ -221,6 +221,7 @@ def test_a_title_names_what_differs(differs: str, title: str) -> None:
         ("over_forward", "wrong second derivative in forward mode"),
         ("over_backward", "wrong second derivative with torch.func"),
         ("forward_twice", "wrong second derivative in nested forward mode"),
+        ("in_inference", "wrong derivative with torch.func in inference mode"),
         ("elementwise", "different derivatives of equal elements"),
         (UNSET, "wrong derivative"),
     ],

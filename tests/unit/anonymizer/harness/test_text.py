@@ -99,6 +99,7 @@ HARNESSES: list[tuple[dict[str, Any], dict[str, Any], list[int]]] = [
     ({}, {"kind": "wrong_gradient", "backward": "gradcheck", "compiler": "eager"}, [7, 7, 7, 8]),
     ({}, {"kind": "wrong_gradient", "backward": "elementwise", "compiler": "eager"}, [7, 7, 7]),
     ({}, {"kind": "wrong_gradient", "backward": "forward_twice", "compiler": "eager"}, [7, 7, 7]),
+    ({}, {"kind": "wrong_gradient", "backward": "in_inference", "compiler": "eager"}, [7, 7, 7]),
     ({}, {"kind": "wrong_gradient", "backward": "tangents"}, [7, 7]),
     ({"state_calls": 1}, {"kind": "wrong_metadata", "property": "side effect"}, [7, 7]),
     ({"is_script": True}, {"backward": "randn"}, [7, 7, 8]),

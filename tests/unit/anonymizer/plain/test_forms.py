@@ -395,6 +395,11 @@ def test_wrong_complex_values_stand_beside_those_of_complex128() -> None:
             " for outer in (torch.func.jacfwd, torch.func.jacrev)))",
         ),
         (
+            "in_inference",
+            "torch.testing.assert_close(*(torch.inference_mode(mode)(torch.func.jvp)"
+            "(fn, (x,), (x,))[1] for mode in (True, False)))",
+        ),
+        (
             "elementwise",
             "torch.testing.assert_close(*torch.autograd.grad(fn(x).sum(), (x,))[0].aminmax())",
         ),

@@ -40,6 +40,8 @@ def test_transforms_are_named_where_there_is_no_operation() -> None:
         "torch.testing.assert_close(torch.compile(torch.func.grad(total))(torch.ones(2)))\n"
     )
     assert set(list_operators(program)) == {"torch.func.grad", "torch.autograd.Function"}
+    handed = "torch.inference_mode(True)(torch.func.jvp)(total, (x,), (x,))\n"
+    assert list_operators(handed) == ("torch.func.jvp",)
     operation = program.replace("def total", "def repro")
     assert set(list_operators(operation)) == {"apply", "sum"}
 

@@ -168,6 +168,7 @@ def test_whole_numbers_need_no_referee() -> None:
         {"signature": "stale_graph · inductor · python value"},
         {"derivative": "elementwise"},
         {"derivative": "forward_twice"},
+        {"derivative": "in_inference"},
     ],
 )
 def test_what_is_exact_or_held_against_its_like_needs_no_referee(facts: dict[str, str]) -> None:
