@@ -148,7 +148,7 @@ def _compare_modes() -> list[str]:
         "    ]",
         "    if not is_right or all(map(torch.allclose, forward, backward)):",
         "        return",
-        'raise AssertionError("wrong gradient: nested forward mode has another than backward mode")',
+        'raise AssertionError("wrong gradient: forward mode has another than backward mode")',
     ]
 
 
@@ -162,5 +162,7 @@ def _compare_with_inference() -> list[str]:
         "    )[0]",
         "    for mode in (True, False)",
         "]",
-        'assert all(map(torch.allclose, inside, outside)), "wrong gradient: inference mode has another"',
+        "assert all(map(torch.allclose, inside, outside)), (",
+        '    "wrong gradient: inference mode has another"',
+        ")",
     ]

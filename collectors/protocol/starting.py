@@ -46,8 +46,8 @@ class ProgramStart(_ProgramStart, total=False):
 
 #: Which derivative of a function is held against finite differences: the first ones by backward or
 #: by forward mode, the second ones of backward mode, those of forward mode by another one, or those
-#: of a gradient that `torch.func.grad` makes. `forward_twice` holds those of forward mode by forward
-#: mode against those by backward mode, `in_inference` those of `torch.func` in inference mode
+#: of a gradient that `torch.func.grad` makes. `forward_twice` holds those of forward mode by the
+#: same against those by backward mode, `in_inference` those of `torch.func` in inference mode
 #: against those outside of it, and `elementwise` those of equal elements against each other.
 #: `backward` only computes the first ones.
 DerivativeKind = Literal[

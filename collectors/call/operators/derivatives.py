@@ -172,7 +172,7 @@ def _require_evenness(call: Callable[..., Any], tensors: Tuple[torch.Tensor, ...
 
 
 def _require_agreement(
-    call: Callable[..., Any], tensors: Tuple[torch.Tensor, ...], fast: bool
+    call: Callable[..., object], tensors: Tuple[torch.Tensor, ...], fast: bool
 ) -> bool:
     """Raises GradcheckError where forward mode has another derivative of one in forward mode than
     backward mode, and finite differences refuse neither that one nor the first derivative.
@@ -195,7 +195,7 @@ def _require_agreement(
     return True
 
 
-def _require_no_inference(call: Callable[..., Any], tensors: Tuple[torch.Tensor, ...]) -> bool:
+def _require_no_inference(call: Callable[..., object], tensors: Tuple[torch.Tensor, ...]) -> bool:
     """Raises GradcheckError where a derivative in forward mode is another one in inference mode."""
     push = _differentiate_forward(call)
     with torch.inference_mode():
@@ -220,7 +220,7 @@ def take_own_function(function: Any, args: Tuple[Any, ...]) -> Tuple[Any, Tuple[
     return args[0].apply, args[1:]
 
 
-def is_own_function(function: Any) -> bool:
+def is_own_function(function: object) -> bool:
     """Whether this is the `apply` of an `autograd.Function`."""
     owner = getattr(function, "__self__", None)
     return isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
