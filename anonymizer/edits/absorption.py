@@ -190,7 +190,7 @@ def _change(called: _CallSite) -> bool:
     """Writes what is called in the place of its call; False where that is not the same."""
     target, call = called.target, called.location[3]
     function = copy.deepcopy(target.function)
-    given = _match_arguments(function, call, target.bound)
+    given = match_arguments(function, call, target.bound)
     result = _take_result(function)
     if given is None or result is None:
         return False
@@ -213,7 +213,7 @@ def _change(called: _CallSite) -> bool:
     return True
 
 
-def _match_arguments(
+def match_arguments(
     function: ast.FunctionDef, call: ast.Call, bound: bool
 ) -> dict[str, ast.expr] | None:
     """The arguments of a call by their parameters; None where some are not given in order."""

@@ -37,12 +37,14 @@ from anonymizer.edits.inlining import (
     unroll,
     write_out,
 )
+from anonymizer.edits.objects import open_objects, read_new_objects
 from anonymizer.edits.signatures import (
     drop_fields,
     drop_function_arguments,
     drop_parameters,
     drop_unread_parameters,
     pass_only_items,
+    write_given_constants,
 )
 from anonymizer.edits.sizes import (
     drop_layouts,
@@ -69,11 +71,14 @@ PASSES: tuple[Edit, ...] = (
     pass_tensors,
     free_class_attributes,
     free_entry,
+    open_objects,
+    read_new_objects,
     simplify,
     unpack_arguments,
     replace_own_calls,
     drop_elements,
     drop_fields,
+    write_given_constants,
     free_methods,
     free_bound_methods,
     free_modules,

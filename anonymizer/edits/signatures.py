@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from anonymizer.edits.statements import remove
-from anonymizer.graph.identifiers import find_names
+from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.graph.repro import COMPILE
 from anonymizer.source.locations import change_each, copy_with_place, find_expressions, put_at
 from anonymizer.source.program import SourceProgram
@@ -67,6 +67,43 @@ def drop_unread_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
         if made.is_script:
             made = _without_results(made, given)
         yield made
+
+
+def write_given_constants(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write a constant that each call of a script's constructor gives for a parameter where the
+    constructor reads it.
+    """
+
+    def locate(each: SourceProgram) -> list[tuple[ast.FunctionDef, str, ast.Constant]]:
+        return [
+            (function, function.args.args[at + 1].arg, constant)
+            for function, name in _list_functions(each.definitions)
+            if function.name == "__init__"
+            for at in range(len(function.args.args) - 1)
+            if (constant := _find_given_constant(each.definitions, name, at)) is not None
+        ]
+
+    def change(location: tuple[ast.FunctionDef, str, ast.Constant]) -> bool:
+        function, parameter, constant = location
+        substitution = NameSubstitution({parameter: constant})
+        function.body = [substitution.visit(each) for each in function.body]
+        return True
+
+    if program.is_script:
+        yield from change_each(program, locate, change)
+
+
+def _find_given_constant(definitions: ast.Module, name: str, at: int) -> ast.Constant | None:
+    """The constant that all calls of a function give at a position."""
+    calls = [
+        node
+        for node in ast.walk(definitions)
+        if isinstance(node, ast.Call) and _is_name(node.func, name)
+    ]
+    given = [call.args[at] if len(call.args) > at else None for call in calls]
+    texts = {ast.unparse(each) if each is not None else "" for each in given}
+    first = given[0] if len(texts) == 1 else None
+    return first if isinstance(first, ast.Constant) else None
 
 
 def _list_functions(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, str]]:

@@ -114,4 +114,15 @@ class IdentifierRenaming(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         """The name with its new word, in the same context."""
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
+
+
+class NodeExchange(ast.NodeTransformer):
+    """One node in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """The other node for the one, and else what `node` becomes."""
+        return self.new if node is self.old else self.generic_visit(node)

@@ -203,3 +203,5 @@ class GatherAnswer(CallAnswer, total=False):
     """The program."""
 
     gathered: GatheredJson
+    #: What argparse made of the command line: Python's notation of each plain value.
+    parsed: Dict[str, str]

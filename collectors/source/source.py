@@ -33,7 +33,7 @@ from ..protocol.program_source import (
 )
 from ..protocol.words import CallOutcome
 from ..trace import custom_operators
-from . import function_source, introspection
+from . import function_source, introspection, provenance
 from .classes import ObjectRecorder
 from .provenance import find_public_reference, is_foreign, is_user_code
 from .records import Records
@@ -72,7 +72,11 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
         gathered = _gather(_ObjectGatherer(), _NOTHING, (), {}, None)
     else:
         gathered = gather(function, call.args, call.kwargs, backend, call.before.history)
-    return {"outcome": CallOutcome.OK, "gathered": gathered}
+    return {
+        "outcome": CallOutcome.OK,
+        "gathered": gathered,
+        "parsed": provenance.collect_parsed_arguments(),
+    }
 
 
 def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = ()) -> GatheredJson:

@@ -193,6 +193,8 @@ def _gather_material(
             for each in finding.original.frames
             if each["file"] == script
         ),
+        arguments=tuple(entry.command[1:]),
+        parsed=gathered.get("parsed", {}),
     )
 
 

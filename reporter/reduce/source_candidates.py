@@ -17,6 +17,7 @@ from anonymizer.graph.repro import CallingConvention, ReproAssertion, ReproBody
 from anonymizer.source import rewriting, state
 from anonymizer.source.rewriting import SourceError, SourceProgram
 from anonymizer.source.script import processes, public_script
+from anonymizer.source.script.command_line import CommandLine
 from anonymizer.source.symbols.imports import write_imports
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
@@ -113,8 +114,9 @@ def rewrite_as_scripts(
     ):
         return
     frames, words = material.frames, captured.surroundings.vocabulary
+    given = CommandLine(material.arguments, material.parsed)
     for group in processes.list_groups(text):
-        rebuild = partial(public_script.rebuild_script, text, frames, words, group)
+        rebuild = partial(public_script.rebuild_script, text, frames, words, group, given)
         made = _rewrite("script", rebuild, say)
         if made is None:
             return

@@ -95,7 +95,8 @@ class ProgramMaterial(msgspec.Struct, frozen=True):
     `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
     private program. `whole` is the trace of the failing call and the proof of its rewriting, where
     `anonymize` asked for them. `frames` are the functions of the script, with a line in each, that
-    led to the call; `script` is its path among the `sources`.
+    led to the call; `script` is its path among the `sources`, `arguments` are those that it was
+    started with, and `parsed` what argparse made of them.
     """
 
     #: In recording.json under the key `check`, which recordings of earlier releases have.
@@ -107,6 +108,8 @@ class ProgramMaterial(msgspec.Struct, frozen=True):
     whole: WholeModel | None = None
     script: str | None = None
     frames: tuple[tuple[str, int], ...] = ()
+    arguments: tuple[str, ...] = ()
+    parsed: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection
 
 from anonymizer.graph.program_factory import walk_scope
-from anonymizer.source.locations import list_bodies
-from anonymizer.source.script.steps import strip
+from anonymizer.source.locations import NodeExchange, list_bodies
+from anonymizer.source.script.steps import read_name, strip
 from anonymizer.source.symbols.imports import KNOWN_MODULES
 from anonymizer.source.symbols.symbol_table import SourceError
 
@@ -25,6 +24,7 @@ class Compilation(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.compiled: set[str] = set()
+        self._attributes: set[str] = set()
         self._functions: list[ast.stmt] = []
 
     def rewrite(self, step: ast.stmt) -> list[ast.stmt]:
@@ -39,8 +39,12 @@ class Compilation(ast.NodeTransformer):
             self.compiled.add(made.name)
             return [own, _assign(made.name, _compile(ast.Name(own.name, ast.Load())), step)]
         for node in walk_scope([made]):
-            if isinstance(node, ast.Assign) and _is_compiled(node.value):
+            if isinstance(node, ast.Assign) and self.makes(node.value):
                 self.compiled |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+        for node in ast.walk(made):
+            if isinstance(node, ast.Assign) and _is_compiled(node.value):
+                targets = (each for each in node.targets if isinstance(each, ast.Attribute))
+                self._attributes |= {each.attr for each in targets}
         call = made.value if isinstance(made, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             owner = call.func.value
@@ -61,6 +65,24 @@ class Compilation(ast.NodeTransformer):
         if self._is_compiler(node) and node.args:
             return ast.copy_location(_compile(self._name(node.args[0])), node)
         return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        for each in node.body:
+            own = each.decorator_list if isinstance(each, ast.FunctionDef) else []
+            if isinstance(each, ast.FunctionDef) and any(map(self._is_compiler, own)):
+                self._attributes.add(each.name)
+                each.decorator_list = [
+                    ast.Name(COMPILE, ast.Load()) if self._is_compiler(one) else one for one in own
+                ]
+        return node
+
+    def makes(self, called: ast.expr) -> bool:
+        """Whether what is called is compiled."""
+        if isinstance(called, ast.Attribute) and called.attr in self._attributes:
+            return True
+        is_named = isinstance(called, ast.Name) and called.id in self.compiled
+        return is_named or _is_compiled(called)
 
     def _is_compiler(self, node: ast.expr) -> bool:
         """Whether an expression is `torch.compile` or a call of it.
@@ -113,23 +135,21 @@ def _assign(name: str, value: ast.expr, place: ast.stmt) -> ast.stmt:
     return ast.fix_missing_locations(ast.copy_location(made, place))
 
 
-def take_call(
-    step: ast.stmt, line: int, compiled: Collection[str] | None
-) -> tuple[ast.stmt, list[str]]:
+def take_call(step: ast.stmt, line: int, made: Compilation | str) -> tuple[ast.stmt, list[str]]:
     """Takes the failing call out of its statement.
 
     Args:
         step: the statement.
         line: the line of the script in which the call is.
-        compiled: the names of what is compiled; None where the failing call is made in a function
-            that the statement calls, of which then the whole call is kept.
+        made: what is compiled, or where the failing call is made in a function that the statement
+            calls, its name: then the whole call of that function is kept.
 
     Returns:
         The statement with nothing but the call, whose value gets the name `RESULT`, and the names
         that the call is given.
 
     Raises:
-        SourceError: no such call is in the line, or its value is not kept.
+        SourceError: no such call is in the line.
     """
     calls = [
         (part, node)
@@ -138,35 +158,30 @@ def take_call(
         for node in ast.walk(part)
         if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or line)
     ]
-    if compiled is not None:
-        calls = [
-            (part, node)
-            for part, node in calls
-            if _is_compiled(node.func)
-            or isinstance(node.func, ast.Name)
-            and node.func.id in compiled
-        ][-1:]
+    if isinstance(made, Compilation):
+        calls = [(part, node) for part, node in calls if made.makes(node.func)][-1:]
+    else:  # another name, as of a module's `forward`, is not in the statement
+        named = [(part, node) for part, node in calls if read_name(node.func) == made]
+        calls = named or calls
     if not calls:
         raise SourceError("the compiled call is not found in its line")
     statement, call = calls[0]
-    if compiled is None and getattr(statement, "value", None) is not call:
-        raise SourceError("the call is made in a function whose value is not kept")
-    made = _assign(RESULT, call, statement)
     arguments = (
         [each.id for each in call.args if isinstance(each, ast.Name)]
-        if compiled is not None
+        if isinstance(made, Compilation)
         else []
     )
+    kept = _assign(RESULT, call, statement)
     if statement is not step:
-        made = _put_before(step, statement, call, made)
-    return made, list(dict.fromkeys(arguments))
+        kept = _put_before(step, statement, call, kept)
+    return kept, list(dict.fromkeys(arguments))
 
 
 def _put_before(step: ast.stmt, statement: ast.stmt, call: ast.Call, made: ast.stmt) -> ast.stmt:
     """A loop, or the like, in which the call is made before the statement that it is in, and the
     statement reads its value; those that assert something of it or print it go.
     """
-    _NodeExchange(call, ast.copy_location(ast.Name(RESULT, ast.Load()), call)).visit(statement)
+    NodeExchange(call, ast.copy_location(ast.Name(RESULT, ast.Load()), call)).visit(statement)
     is_read = not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Name)
     for statements in list_bodies(step):
         if statement in statements:
@@ -183,13 +198,3 @@ def _is_assertion(statement: ast.stmt) -> bool:
         and not statement.orelse
         and isinstance(statement.body[-1], ast.Raise)
     )
-
-
-class _NodeExchange(ast.NodeTransformer):
-    """One node in the place of another."""
-
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old, self.new = old, new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.new if node is self.old else self.generic_visit(node)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from anonymizer.graph.program_factory import wrap_script
 from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import PrivateCounterparts, SourceProgram
+from anonymizer.source.script.command_line import NOTHING_GIVEN, CommandLine
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.processes import Group, become_one_process
@@ -32,7 +33,11 @@ from anonymizer.source.symbols.names import PublicNames
 
 
 def rebuild_script(
-    text: str, frames: Frames, vocabulary: Collection[str], group: Group = Group.ALONE
+    text: str,
+    frames: Frames,
+    vocabulary: Collection[str],
+    group: Group = Group.ALONE,
+    command_line: CommandLine = NOTHING_GIVEN,
 ) -> SourceProgram:
     """The public program of a script up to its failing call.
 
@@ -41,6 +46,7 @@ def rebuild_script(
         frames: where the failing call was made.
         vocabulary: the attribute names that exist on torch's objects.
         group: the process group that a script of several processes has then.
+        command_line: what the script was started with.
 
     Raises:
         SourceError: the call is not made by a statement that can be found, or the script has
@@ -48,8 +54,9 @@ def rebuild_script(
     """
     tree = ast.parse(text)
     frames = become_one_process(tree, ImportedNames(tree.body).paths, frames, group)
-    tree = DictWriter().visit(tree)
-    steps, last, is_direct = list_steps(PairSplitter(tree).visit(tree), frames)
+    tree = DictWriter().visit(command_line.write_values(tree))
+    steps, last, inner = list_steps(PairSplitter(tree).visit(tree), frames)
+    *steps, last = command_line.define([*steps, last])
     imports = ImportedNames([*steps, last])
     steps = [each for step in steps for each in strip(imports.rewrite(step))]
     last = imports.visit(last)
@@ -57,9 +64,10 @@ def rebuild_script(
     parsed = drop_idle_modules(steps, last)
     steps = [each for step in parsed for each in compilation.rewrite(step)]
     *made, last = compilation.rewrite(last)
-    line = frames[-1][1] if is_direct else last.lineno
-    call, arguments = take_call(last, line, compilation.compiled if is_direct else None)
-    module = ast.Module([*steps, *made, call], [])
+    line = frames[-1][1] if inner is None else last.lineno
+    call, arguments = take_call(last, line, inner or compilation)
+    own = [*steps, *made, call]
+    module = ast.Module([*_forget_variables(own), *own], [])
     names = PublicNames(vocabulary, list_words(module))
     renaming = Renaming(module, names, compilation.compiled)
     module = renaming.visit(module)
@@ -73,6 +81,23 @@ def rebuild_script(
         private=PrivateCounterparts(names.build_mapping(), names.reverse()),
         is_script=True,
     )
+
+
+def _forget_variables(steps: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Takes variables that a script sets out of the environment, where each of its runs begins: an
+    earlier one has left them there.
+    """
+    names = {
+        ast.unparse(node.slice)
+        for step in steps
+        for node in ast.walk(step)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.slice, ast.Constant)
+        and ast.unparse(node.value) == "os.environ"
+    }
+    text = "\n".join(f"os.environ.pop({name}, None)" for name in sorted(names))
+    return ast.parse(text).body
 
 
 def wrap(program: SourceProgram) -> SourceProgram:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from anonymizer.graph.program_factory import walk_scope
-from anonymizer.source.locations import BLOCKS, list_bodies
+from anonymizer.source.locations import BLOCKS, IdentifierRenaming, NodeExchange, list_bodies
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: Functions of the script with a line in each, from the outermost to the one that makes the call.
@@ -18,15 +19,16 @@ _IDLE = ("argparse", "logging", "warnings")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.stmt, bool]:
+def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.stmt, str | None]:
     """The statements of a script up to its failing call, in the order in which they run.
 
     A function that leads to the call, such as `main`, is written where a statement calls it: its
-    parameters become names of what they are given.
+    parameters become names of what they are given. So is a method, in which `self` becomes the
+    object.
 
     Returns:
-        The statements before the call, the one that makes it, and whether it is made there and not
-        in a function of the script.
+        The statements before the call, the one that makes it, and the function of the script that
+        makes it there; None where the statement itself does.
 
     Raises:
         SourceError: none of the script's own statements makes the call, or one in a function that
@@ -34,74 +36,119 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
     """
     if not frames:
         raise SourceError("the script does not make the call")
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     steps = [each for node in tree.body for each in _without_guard(node)]
     (name, line), *inner = frames
     if name != "<module>":
-        function = functions.get(name)
-        if function is None or ast.unparse(function.args):
+        function = _find_function(tree.body, name, line)
+        if function is None or function not in steps or ast.unparse(function.args):
             raise SourceError("the call is made in a function with parameters")
         steps = [*(each for each in steps if each is not function), *_copy_body(function, line)]
     while True:
         at = _find_step(steps, line)
-        function = _find_function(inner[0][0], steps[:at], functions) if inner else None
-        found = _find_call(steps[at], function.name, line) if function is not None else None
+        if not inner:
+            return steps[:at], steps[at], None
+        name = inner[0][0]
+        function = _find_function([*tree.body, *steps[:at]], *inner[0])
+        found = _find_call(steps[at], name, line) if function is not None else None
         if function is None or found is None:
-            return steps[:at], steps[at], not inner
+            return steps[:at], steps[at], name
         statement, call = found
         try:
-            if statement is steps[at]:
-                body = [*_bind(function, call), *_copy_body(function, inner[0][1])]
-                steps = [*_leave_out(steps[:at], function), *body]
-            else:
-                body = [*_bind(function, call), *_copy_whole_body(function, statement)]
-                steps = [*steps[:at], _put_into(steps[at], statement, body)]
+            steps = _write_out(steps, at, function, found, inner[0][1])
         except SourceError:
-            if not call.args and not call.keywords:
+            if not call.args and not call.keywords and not isinstance(call.func, ast.Attribute):
                 raise
-            return steps[:at], steps[at], False  # the whole call is kept
+            return steps[:at], steps[at], name  # the whole call is kept
         line = inner.pop(0)[1]
 
 
-def _find_function(
-    name: str, steps: Sequence[ast.stmt], functions: Mapping[str, ast.FunctionDef]
-) -> ast.FunctionDef | None:
-    """The function of a name that some statements define, or else the script."""
-    defined = (node for node in reversed(steps) if isinstance(node, ast.FunctionDef))
-    return next((node for node in defined if node.name == name), functions.get(name))
+def _write_out(
+    steps: Sequence[ast.stmt],
+    at: int,
+    function: ast.FunctionDef,
+    found: tuple[ast.stmt, ast.Call],
+    line: int,
+) -> list[ast.stmt]:
+    """The steps with a function in the place of its call: up to a line of it where the call is a
+    step of its own, which is the last then, and whole where it stands in a loop or a `with`.
+    """
+    statement, call = found
+    function, bound = _bind_object(function, call)
+    bound += _bind(function, call)
+    if statement is steps[at]:
+        body = [*bound, *_copy_body(function, line)]
+        return [*_leave_out(steps[:at], function), *body]
+    body = [*bound, *_copy_whole_body(function, statement, call)]
+    return [*steps[:at], _put_into(steps[at], statement, body)]
+
+
+def _find_function(statements: Sequence[ast.stmt], name: str, line: int) -> ast.FunctionDef | None:
+    """The function of a name that has a line; of copies the last one."""
+    found = [
+        node
+        for each in statements
+        for node in ast.walk(each)
+        if isinstance(node, ast.FunctionDef)
+        and node.name == name
+        and node.lineno <= line <= (node.end_lineno or line)
+    ]
+    return found[-1] if found else None
+
+
+def read_name(called: ast.expr) -> str:
+    """The name of a function or a method that is called."""
+    return ast.unparse(called).rpartition(".")[2]
 
 
 def _find_call(step: ast.stmt, name: str, line: int) -> tuple[ast.stmt, ast.Call] | None:
-    """The call of a function in a line of a statement, and the simple statement that makes it,
-    which may stand in a loop or a `with`.
+    """The call of a function or a method in a line of a statement, and the simple statement that
+    makes it, which may stand in a loop or a `with`.
     """
     for statement in walk_scope([step]):
         if not isinstance(statement, (ast.Expr, ast.Assign)):
             continue
         for node in ast.walk(statement.value):
-            if not isinstance(node, ast.Call) or ast.unparse(node.func) != name:
+            if not isinstance(node, ast.Call) or read_name(node.func) != name:
                 continue
             if node.lineno <= line <= (node.end_lineno or line):
                 return statement, node
     return None
 
 
-def _copy_whole_body(function: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
+def _copy_whole_body(
+    function: ast.FunctionDef, statement: ast.stmt, call: ast.Call
+) -> list[ast.stmt]:
     """All statements of a function, in the place of one that calls it and may need its value."""
     if function.decorator_list:
         raise SourceError("the call is made in a function with a decorator")
     body = [copy.deepcopy(each) for each in function.body]
-    last = body[-1]
-    if isinstance(last, ast.Return):
-        value = last.value or ast.Constant(None)
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        made = ast.Assign(targets, value) if targets else ast.Expr(value)
-        body[-1] = ast.fix_missing_locations(ast.copy_location(made, last))
-    elif isinstance(statement, ast.Assign):
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    is_value = getattr(statement, "value", None) is call
+    name = f"<value {call.lineno}>"
+    if not is_value:
+        targets = [ast.Name(name, ast.Store())]
+    if not _assign_returned(body, targets) and targets:
         raise SourceError("the call is made in a function whose value is not told")
     if any(isinstance(node, (ast.Yield, ast.Await, ast.Return)) for node in walk_scope(body)):
         raise SourceError("the call is made in a function with several ends")
-    return body
+    if is_value:
+        return body
+    kept = ast.copy_location(ast.Name(name, ast.Load()), call)
+    NodeExchange(call, kept).visit(statement)
+    return [*body, statement]
+
+
+def _assign_returned(body: list[ast.stmt], targets: list[ast.expr]) -> bool:
+    """Puts an assignment in the place of the `return` at the end, if there is one."""
+    last = body[-1]
+    if isinstance(last, ast.With):
+        return _assign_returned(last.body, targets)
+    if not isinstance(last, ast.Return):
+        return False
+    value = last.value or ast.Constant(None)
+    made = ast.Assign(targets, value) if targets else ast.Expr(value)
+    body[-1] = ast.fix_missing_locations(ast.copy_location(made, last))
+    return True
 
 
 def _put_into(step: ast.stmt, statement: ast.stmt, body: Sequence[ast.stmt]) -> ast.stmt:
@@ -111,6 +158,29 @@ def _put_into(step: ast.stmt, statement: ast.stmt, body: Sequence[ast.stmt]) -> 
             at = statements.index(statement)
             statements[at : at + 1] = body
     return step
+
+
+def _bind_object(
+    function: ast.FunctionDef, call: ast.Call
+) -> tuple[ast.FunctionDef, list[ast.stmt]]:
+    """A method as a function without `self`, which its text has another name for, and the
+    statements that bind that; any other function as it is.
+    """
+    if not isinstance(call.func, ast.Attribute):
+        return function, []
+    made = copy.deepcopy(function)
+    parameters = made.args.posonlyargs or made.args.args
+    reads_class = any(isinstance(each, ast.Name) and each.id == "super" for each in ast.walk(made))
+    if not parameters or reads_class:
+        raise SourceError("the call is made in a method that asks for its class")
+    own, owner = parameters.pop(0).arg, call.func.value
+    name = owner.id if isinstance(owner, ast.Name) else f"<object {call.lineno}>"
+    bound: list[ast.stmt] = []
+    if not isinstance(owner, ast.Name):
+        assignment = ast.Assign([ast.Name(name, ast.Store())], owner)
+        bound.append(ast.fix_missing_locations(ast.copy_location(assignment, call)))
+    made.body = [IdentifierRenaming({own: name}).visit(each) for each in made.body]
+    return made, bound
 
 
 def _leave_out(steps: Sequence[ast.stmt], function: ast.FunctionDef) -> list[ast.stmt]:
@@ -172,19 +242,32 @@ def _copy_body(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
 
 
 def _without_end(node: ast.stmt, line: int) -> list[ast.stmt]:
-    """A statement; of an `if` before the line that ends the function the branch that went on, and
-    of a `return` in the line what it returns.
+    """A statement; of an `if` before the line that ends the function the branch that went on, of
+    one that has the line in such a branch that alone, and of a `return` in the line what it
+    returns.
     """
     if isinstance(node, ast.Return):
         if node.value is None or not node.lineno <= line <= (node.end_lineno or line):
             return []
         return [ast.copy_location(ast.Expr(node.value), node)]
-    if not isinstance(node, ast.If) or (node.end_lineno or line) >= line:
+    if isinstance(node, ast.With):
+        made = copy.copy(node)
+        made.body = [each for part in node.body for each in _without_end(part, line)]
+        return [made] if made.body else []
+    if not isinstance(node, ast.If):
         return [node]
+    if (node.end_lineno or line) >= line:
+        taken = next((each for each in (node.body, node.orelse) if _has_line(each, line)), [])
+        is_end = any(isinstance(each, ast.Return) for each in walk_scope(taken))
+        return [each for part in taken for each in _without_end(part, line)] if is_end else [node]
     for ending, other in ((node.body, node.orelse), (node.orelse, node.body)):
         if ending and isinstance(ending[-1], ast.Return):
             return [each for part in other for each in _without_end(part, line)]
     return [node]
+
+
+def _has_line(statements: Sequence[ast.stmt], line: int) -> bool:
+    return any(each.lineno <= line <= (each.end_lineno or line) for each in statements)
 
 
 def _find_step(steps: Sequence[ast.stmt], line: int) -> int:
@@ -273,17 +356,16 @@ def strip(step: ast.stmt | None) -> list[ast.stmt]:
     """A statement without what is only there to be read, in loops and the like as well: of `print`
     and what is compared the calls that are made for it.
     """
-    if step is None or isinstance(step, (ast.Assert, ast.Pass)):
+    if step is None or isinstance(step, ast.Pass):
         return []
     if isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant):
         return []
     call = step.value if isinstance(step, ast.Expr) else None
+    shown = step.test if isinstance(step, ast.Assert) else None
     if isinstance(call, ast.Call) and _is_shown_or_compared(call):
-        return [
-            ast.copy_location(ast.Expr(each), step)
-            for each in call.args
-            if isinstance(each, ast.Call)
-        ]
+        shown = call
+    if shown is not None:
+        return [ast.copy_location(ast.Expr(each), step) for each in _list_calls(shown)]
     if not isinstance(step, _SCOPES):  # what a function asserts is part of the program
         for statements in _list_own_bodies(step):
             kept = [part for each in statements for part in strip(each)]
@@ -294,6 +376,20 @@ def strip(step: ast.stmt | None) -> list[ast.stmt]:
 def _is_shown_or_compared(call: ast.Call) -> bool:
     name = ast.unparse(call.func)
     return name == "print" or name.startswith("torch.testing.")
+
+
+def _list_calls(node: ast.AST) -> list[ast.Call]:
+    """The outermost calls of what may be the script's own: neither torch's functions nor
+    Python's.
+    """
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and not _is_public(str(name)):
+        return [node]
+    return [found for each in ast.iter_child_nodes(node) for found in _list_calls(each)]
+
+
+def _is_public(path: str) -> bool:
+    return path.startswith("torch.") or hasattr(builtins, path)
 
 
 def _list_own_bodies(step: ast.stmt) -> list[list[ast.stmt]]:

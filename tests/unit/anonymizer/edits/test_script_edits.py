@@ -11,8 +11,9 @@ import pytest
 from anonymizer.edits.callables import free_modules
 from anonymizer.edits.expressions import unpack_arguments
 from anonymizer.edits.inlining import iterate_values, propagate, split_assignments, unroll
+from anonymizer.edits.objects import open_objects, read_new_objects
 from anonymizer.edits.passes import Edit
-from anonymizer.edits.signatures import drop_unread_parameters
+from anonymizer.edits.signatures import drop_unread_parameters, write_given_constants
 from anonymizer.edits.statements import unwrap
 from anonymizer.source.program import SourceProgram
 
@@ -193,3 +194,63 @@ def test_each_branch_of_a_statement_takes_its_place() -> None:
     caught = "try:\n    out = 1\nexcept ValueError:\n    out = 2\nelse:\n    out = 3"
     assert bodies(caught) == ["out = 1", "out = 3", "out = 2"]
     assert bodies("for out in value1:\n    fn(out)") == ["out = value1[0]\nfn(out)"]
+
+
+OBJECT = """
+    class Thing1:
+        def __init__(self, model, attr1):
+            self.attr1 = attr1
+            self.attr2 = compile(model)
+    value1 = torch.ones(2)
+    value2 = Thing1(helper1, value1 + 1)
+    out = value2.attr2(value2.attr1)
+    """
+
+
+def test_an_object_of_which_attributes_are_read_is_its_attributes() -> None:
+    ((text, _),) = apply(open_objects, script(OBJECT))
+    assert text[text.index("value1 =") :].splitlines() == [
+        "value1 = torch.ones(2)",
+        "value3 = helper1",
+        "value4 = value1 + 1",
+        "value5 = value4",
+        "value6 = compile(value3)",
+        "out = value6(value5)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OBJECT.replace("Thing1:", "Thing1(dict):"),
+        OBJECT.replace("out =", "helper2(value2)\n    out ="),
+        OBJECT.replace("value2.attr1)", "value2.attr3)"),
+        OBJECT.replace("self.attr1 = attr1", "helper2(self)"),
+        OBJECT.replace("value1 + 1)", "attr1=value1 + 1)"),
+    ],
+    ids=["has a base", "is handed on", "has another attribute", "hands itself on", "by name"],
+)
+def test_an_object_that_is_more_stays(text: str) -> None:
+    assert apply(open_objects, script(text)) == []
+
+
+def test_an_attribute_of_a_new_object_is_what_its_constructor_assigns() -> None:
+    text = OBJECT.replace("value2.attr2(value2.attr1)", "Thing1(helper1, 2).attr2(value1)")
+    ((made, _),) = apply(read_new_objects, script(text))
+    assert made.endswith("out = compile(helper1)(value1)")
+
+
+def test_a_constant_that_all_objects_are_given_is_the_constructors_own() -> None:
+    program = """
+        class Block1(nn.Module):
+            def __init__(self, arg1):
+                super().__init__()
+                self.mix = nn.Linear(arg1, 3)
+        value1 = Block1(2)
+        value2 = Block1(2)
+        """
+    ((text, _),) = apply(write_given_constants, script(program))
+    assert "self.mix = nn.Linear(2, 3)" in text
+    assert not apply(
+        write_given_constants, script(program.replace("value2 = Block1(2)", "value2 = Block1(4)"))
+    )

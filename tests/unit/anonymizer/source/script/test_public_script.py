@@ -11,6 +11,7 @@ import pytest
 from anonymizer.graph.repro import ReproAssertion
 from anonymizer.kinds import Kind
 from anonymizer.plain.forms import PlainForm
+from anonymizer.source.script.command_line import NOTHING_GIVEN, CommandLine
 from anonymizer.source.script.public_script import rebuild_script
 from anonymizer.source.symbols.symbol_table import SourceError
 from reporter.core.candidate import Candidate
@@ -21,7 +22,7 @@ from reporter.verify.plain import write_plain_program
 WORDS = frozenset(
     "relu sum backward grad weight arange ones randn Linear Module forward shape compile"
     " register_full_backward_pre_hook tensor float32 dtype dim"
-    " Sequential requires_grad".split()
+    " Sequential requires_grad requires_grad_ no_grad manual_seed".split()
 )
 
 
@@ -30,6 +31,7 @@ def rebuild(
     marker: str = "# fails",
     inside: Sequence[str] = (),
     words: frozenset[str] = WORDS,
+    command_line: CommandLine = NOTHING_GIVEN,
 ) -> RewrittenProgram:
     """The script with the failing call in the marked line; `inside` are the functions that led
     there, each of which is called in the line marked by its name.
@@ -42,7 +44,8 @@ def rebuild(
 
     marks = [f"# {name}" for name in inside] + [marker]
     frames = [(name, find(mark)) for name, mark in zip(("<module>", *inside), marks)]
-    return RewrittenProgram(rebuild_script(text, frames, words))
+    made = rebuild_script(text, frames, words, command_line=command_line)
+    return RewrittenProgram(made)
 
 
 def definitions(text: str, **more: object) -> str:
@@ -492,6 +495,162 @@ def test_a_digit_is_the_switch_of_an_environment_variable() -> None:
         """
     words = definitions(text)
     assert "int(os.getenv('text1', '0'))" in words and "os.environ['text1'] = '1'" in words
+
+
+def test_a_variable_that_a_script_sets_is_not_there_when_a_run_begins() -> None:
+    text = """
+        import os
+        import torch
+
+        @torch.compile
+        def scale(x):
+            return x * 2 if "KESTREL_STRONG" in os.environ else x - 3
+
+        scale(torch.ones(2))
+        os.environ["KESTREL_STRONG"] = "1"
+        scale(torch.ones(2))  # fails
+        """
+    assert definitions(text).startswith("os.environ.pop('text1', None)\n")
+
+
+PARSED = """
+    import argparse
+    import torch
+
+    def read():
+        parser = argparse.ArgumentParser("velkor")
+        parser.add_argument("--width", type=int)
+        options = parser.parse_args()
+        options.width += 1
+        return options
+
+    class Velkor:
+        def __init__(self, given):
+            self.given = given
+            if given.mode == "velkor-fast" and not given.plain:
+                self.fast = torch.compile(torch.relu)
+            else:
+                self.fast = torch.relu
+
+        def run(self):
+            x = torch.ones(self.given.width)
+            for turn in range(2):
+                got, want = self.step(x), torch.relu(x)  # run
+            print(got, want)
+
+        def step(self, x):
+            with torch.no_grad():
+                return self.fast(x)  # fails
+
+    def main():
+        options = read()
+        torch.manual_seed(options.seed)
+        velkor = Velkor(options)
+        velkor.run()  # main
+
+    if __name__ == "__main__":
+        main()  # module
+    """
+
+
+def rebuild_parsed(text: str, command_line: CommandLine) -> str:
+    text = textwrap.dedent(text)
+    lines = text.splitlines()
+    marks = {"<module>": "# module", "main": "# main", "run": "# run", "step": "# fails"}
+    frames = [
+        (name, 1 + next(at for at, line in enumerate(lines) if line.endswith(mark)))
+        for name, mark in marks.items()
+    ]
+    made = rebuild_script(text, frames, WORDS, command_line=command_line)
+    return made.write_definitions()
+
+
+def test_what_argparse_made_is_written_where_it_is_read() -> None:
+    values = {"width": "4", "mode": "'velkor-fast'", "plain": "False", "seed": "3", "log": "'x'"}
+    found = rebuild_parsed(PARSED, CommandLine((), values))
+    assert "parse" not in found and "velkor" not in found.lower()
+    assert "torch.manual_seed(3)" in found  # read in `main`
+    assert found.startswith("class Thing1:\n    attr")  # read as a whole in `Velkor`
+    assert "= 4\n" in found and "torch.relu\n" not in found  # `mode` and `plain` are known
+    assert "attr2 = 3" not in found
+
+
+def test_a_method_that_leads_to_the_call_is_written_where_it_is_called() -> None:
+    values = {"width": "4", "mode": "'velkor-fast'", "plain": "False", "seed": "3"}
+    found = rebuild_parsed(PARSED, CommandLine((), values))
+    loop = found[found.rindex("for ") :]
+    assert re.search(r"with torch.no_grad\(\):\n +out = \w+\.attr\d\(\w+\)", loop), loop
+    assert "return" not in loop and "self" not in loop
+
+
+@pytest.mark.parametrize(
+    "read, known",
+    [
+        ("int(sys.argv[1]) if len(sys.argv) > 1 else 5", "7"),
+        ("float(sys.argv[2]) if len(sys.argv) > 2 else 5", "5"),
+        ("len(sys.argv[1:])", "1"),
+    ],
+)
+def test_what_is_computed_of_the_command_line_is_a_number(read: str, known: str) -> None:
+    text = f"""
+        import sys
+        import torch
+
+        width = {read}
+        torch.compile(torch.relu)(torch.ones(width))  # fails
+        """
+    assert f"= {known}\n" in definitions(text, command_line=CommandLine(["7"]))
+
+
+def test_a_word_of_the_command_line_is_no_public_text() -> None:
+    text = """
+        import sys
+        import torch
+
+        mode = sys.argv[1]
+        x = torch.ones(3 if mode == "velkor" else 2)
+        torch.compile(torch.relu)(x)  # fails
+        """
+    assert "velkor" not in definitions(text, command_line=CommandLine(["velkor"]))
+
+
+def test_a_function_that_gets_what_is_compiled_is_written_where_it_is_called() -> None:
+    text = """
+        import torch
+
+        class Probe:
+            def __init__(self):
+                self.fast = torch.compile(torch.relu)
+
+            def slope(self, function, x):
+                x = x.requires_grad_()
+                function(x).sum().backward()  # slope's
+                return x.grad
+
+        probe = Probe()
+        got = probe.slope(probe.fast, torch.ones(2))  # slope
+        """
+    found = definitions(text, marker="# slope's", inside=["slope"])
+    assert re.search(r"compiled = value1\.\w+\n", found)
+    assert re.search(r"out = compiled\(\w+\)$", found)
+
+
+def test_what_is_shown_of_a_call_is_no_reason_to_leave_it_out() -> None:
+    text = """
+        import torch
+
+        def settle(x):
+            return fast(x)
+
+        fast = torch.compile(torch.relu)
+        print("shape", settle(torch.ones(2)).shape)
+        assert settle(torch.ones(3)) is not None
+        assert torch.equal(fast(torch.ones(4)), torch.ones(4))
+        fast(torch.ones(5))  # fails
+        """
+    lines = definitions(text).splitlines()
+    sizes = [re.findall(r"ones\((\d)\)", line) for line in lines]
+    assert [size for (size,) in filter(None, sizes)] == ["2", "3", "4", "5"]
 
 
 def test_numpy_is_as_public_as_python() -> None:

@@ -1,0 +1,176 @@
+"""What a script was started with, as literals: the options that argparse read, and the words of
+`sys.argv`. How a script reads its command line is nothing that a repro needs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import cast
+
+#: The class of what argparse makes, until there are public names.
+_CLASS = "<arguments>"
+_READERS = {each.__name__: each for each in (bool, float, int, len, str)}
+#: What an expression may consist of that is computed here.
+_PARTS = (
+    *(ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.UnaryOp, ast.Call),
+    *(ast.BoolOp, ast.Compare, ast.IfExp),
+    *(ast.expr_context, ast.unaryop, ast.boolop, ast.cmpop),
+)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The words after the script's name, and the values that argparse made of them, by the names of
+    the options: Python's notation of each.
+    """
+
+    words: Sequence[str] = ()
+    parsed: Mapping[str, str] = field(default_factory=dict)
+
+    def write_values(self, tree: ast.Module) -> ast.Module:
+        """A script with the values where it reads them; it is changed.
+
+        What argparse makes is an object of a class that `define` writes.
+        """
+        holders: set[str] = set()
+        if self.parsed:
+            tree = _ParsedCalls(tree).visit(tree)
+            holders = _find_holders(tree, self.parsed)
+        return cast(ast.Module, _ValueWriter(self, holders).visit(tree))
+
+    def define(self, steps: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Statements with the class of what argparse made before them, if one of them needs it."""
+        nodes = [node for step in steps for node in ast.walk(step)]
+        if not any(isinstance(node, ast.Name) and node.id == _CLASS for node in nodes):
+            return list(steps)
+        read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        made = ast.parse("class _:\n    pass").body[0]
+        assert isinstance(made, ast.ClassDef)
+        values = [f"{name} = {text}" for name, text in self.parsed.items() if name in read]
+        made.name, made.body = _CLASS, ast.parse("\n".join(values or ["pass"])).body
+        return [made, *steps]
+
+
+NOTHING_GIVEN = CommandLine()
+
+
+class _ParsedCalls(ast.NodeTransformer):
+    """Objects of a class for the calls that parse the command line, and for those of functions that
+    return what they make.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        self.functions = {node.name for node in functions if _returns_parsed(node)}
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node if node.name in self.functions else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        is_function = isinstance(node.func, ast.Name) and node.func.id in self.functions
+        if is_function or _parses(node):
+            return ast.copy_location(_make_object(), node)
+        return self.generic_visit(node)
+
+
+def _parses(node: ast.AST) -> bool:
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Attribute) and called.attr == "parse_args"
+
+
+def _returns_parsed(function: ast.FunctionDef) -> bool:
+    """Whether a function ends by returning what it has parsed."""
+    last = function.body[-1]
+    if not isinstance(last, ast.Return) or last.value is None:
+        return False
+    assigned = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
+    names = {ast.unparse(each) for node in assigned if _parses(node.value) for each in node.targets}
+    return _parses(last.value) or ast.unparse(last.value) in names
+
+
+def _make_object() -> ast.Call:
+    return ast.Call(ast.Name(_CLASS, ast.Load()), [], [])
+
+
+def _find_holders(tree: ast.Module, options: Collection[str]) -> set[str]:
+    """Variables with what argparse made: those that are assigned it, and the parameters of which
+    nothing but options is read.
+    """
+    nodes = list(ast.walk(tree))
+    assigned = (node for node in nodes if isinstance(node, ast.Assign))
+    made = ast.unparse(_make_object())
+    found = {
+        each.id
+        for node in assigned
+        if ast.unparse(node.value) == made
+        for each in node.targets
+        if isinstance(each, ast.Name)
+    }
+    read: dict[str, set[str]] = {node.arg: set() for node in nodes if isinstance(node, ast.arg)}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            read.get(node.value.id, set()).add(node.attr)
+    return found | {name for name, attributes in read.items() if attributes & set(options)}
+
+
+class _ValueWriter(ast.NodeTransformer):
+    """Literals for what is read from the command line, and for what is computed of that alone."""
+
+    def __init__(self, given: CommandLine, holders: Collection[str]) -> None:
+        values = {name: ast.literal_eval(text) for name, text in given.parsed.items()}
+        self._known: dict[str, object] = dict.fromkeys(holders, SimpleNamespace(**values))
+        self._known["sys"] = SimpleNamespace(argv=["script", *given.words])
+        self._paths = {"sys.argv", *(f"{holder}.{name}" for holder in holders for name in values)}
+
+    def visit(self, node: ast.AST) -> ast.AST | None:
+        if isinstance(node, ast.expr) and self._is_known(node):
+            try:
+                return ast.copy_location(_write(self._evaluate(node)), node)
+            except (ArithmeticError, LookupError, TypeError, ValueError):
+                pass  # the script may never come there, or computes what is no literal
+        return cast("ast.AST | None", super().visit(node))
+
+    def _is_known(self, node: ast.expr) -> bool:
+        """Whether an expression reads the command line, and nothing else that is not known here."""
+        parts = list(ast.walk(node))
+        names = {each.id for each in parts if isinstance(each, ast.Name)}
+        paths = {ast.unparse(each) for each in parts if isinstance(each, ast.Attribute)}
+        return (
+            bool(paths)
+            and paths <= self._paths
+            and names <= {*self._known, *_READERS}
+            and all(isinstance(each, _PARTS) for each in parts)
+            and not any(isinstance(each, ast.Store) for each in parts)
+        )
+
+    def _evaluate(self, node: ast.expr) -> object:
+        """The value of an expression of `_PARTS`."""
+        code = compile(ast.Expression(node), "script", "eval")
+        return eval(code, {"__builtins__": {}, **_READERS, **self._known})
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        if all(ast.unparse(target) in self._paths for target in node.targets):
+            return ast.copy_location(ast.Pass(), node)  # the values are those that it has then
+        return self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        was_known = isinstance(node.test, ast.Constant)
+        self.generic_visit(node)
+        if was_known or not isinstance(node.test, ast.Constant):
+            return node
+        taken = node.body if node.test.value else node.orelse
+        return taken or ast.copy_location(ast.Pass(), node)
+
+
+def _write(value: object) -> ast.expr:
+    """The literal of a value.
+
+    Raises:
+        ValueError: it has none.
+    """
+    made = ast.parse(repr(value), mode="eval").body
+    ast.literal_eval(made)
+    return made
