@@ -13,7 +13,7 @@ from anonymizer.source.locations import change_each, find_expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 #: An attribute of a new object, with its place as `find_expressions` says it.
-_AttributePlace = tuple[ast.AST, str, "int | None", ast.Attribute]
+_AttributePlace = tuple[ast.AST, str, int | None, ast.Attribute]
 #: A program, the statement that makes an object, and the constructor of the object's class.
 _ObjectPlace = tuple[SourceProgram, ast.Assign, ast.FunctionDef]
 

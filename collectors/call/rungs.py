@@ -37,7 +37,7 @@ from . import (
 from .python_state import walk
 from .python_state.leaves import note_kept_gradients
 from .reachable import find_reachable
-from .variations import kept_draws, precision, summation
+from .variations import arrays, kept_draws, precision, summation
 
 
 @dataclass
@@ -226,16 +226,19 @@ def _vary_inputs(call: RecordedCall, rung: Rung) -> Dict[str, torch.Tensor]:
     says so.
     """
     reachable = find_reachable(call.function, call.args, call.kwargs)
+    given = (call.args, call.kwargs)
     if rung.get("fp64"):
+        call.args, call.kwargs = arrays.replace_arrays(given, arrays.widen)
         tangents = {label: outputs.find_tangent(value) for label, value in reachable.items()}
         precision.convert_to_double(reachable)
         precision.convert_to_double(
             {label: value for label, value in tangents.items() if value is not None}
         )
+    moved = {**reachable, **arrays.view_arrays(given)}
     if rung.get("perturb"):
-        precision.perturb(reachable, precision.make_alternating_signs(rung["perturb"]))
+        precision.perturb(moved, precision.make_alternating_signs(rung["perturb"]))
     if rung.get("nudge"):
-        precision.perturb(reachable, precision.make_random_signs(rung["nudge"]))
+        precision.perturb(moved, precision.make_random_signs(rung["nudge"]))
     return reachable
 
 

@@ -234,6 +234,7 @@ CASES: dict[str, Case] = {
     "undefined_cast": _fine("undefined_value", "none"),
     "two_writes_to_one_place_reordered": _fine("undefined_value", "none", live=True),
     "rounding_of_cancelled_squares": _fine("rounding", "none"),
+    "rounding_in_arrays": _fine("rounding", "none"),
     "rounding_small": _fine("rounding", "none", live=True),
     "rounding_minded_by_nobody": _fine("not_reproduced", "none"),
     "rounding_without_float64": _fine("rounding", "none"),
