@@ -8,6 +8,7 @@ user's process.
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import time
 from dataclasses import dataclass, field
@@ -217,7 +218,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
     }
     if rung.get("timed"):
         with context.apply_state(state):
-            answer["call_seconds"] = _time_calls(call, function, rung["timed"])
+            answer["relative_time"] = _compare_times(call, function, rung["timed"])
     return answer
 
 
@@ -267,23 +268,27 @@ def _describe_error(error: BaseException, stage: _Stage, seconds: float) -> RunA
     }
 
 
-def _time_calls(call: RecordedCall, function: Any, most: int) -> Optional[float]:
-    """Seconds of the fastest of further calls, of which none begins after a second."""
-    fastest: Optional[float] = None
+def _compare_times(call: RecordedCall, function: Any, most: int) -> Optional[float]:
+    """How many times as long as the call in eager mode a further call takes, the fastest of each.
+
+    They take turns, since other work on the machine would count for one of them alone; none begins
+    after two seconds.
+    """
+    fastest = {True: math.inf, False: math.inf}
     started = time.perf_counter()
-    for _ in range(most):
+    for at in range(2 * most):
         begun = time.perf_counter()
-        if begun - started > 1.0:
+        if begun - started > 2.0:
             break
+        is_eager = at % 2 == 1
         try:
-            function(*call.args, **call.kwargs)
+            (call.function if is_eager else function)(*call.args, **call.kwargs)
             if torch.cuda.is_initialized():
                 torch.cuda.synchronize()
         except Exception:  # the program's own code, which need not bear a further call
             return None
-        seconds = time.perf_counter() - begun
-        fastest = seconds if fastest is None else min(fastest, seconds)
-    return fastest
+        fastest[is_eager] = min(fastest[is_eager], time.perf_counter() - begun)
+    return fastest[False] / fastest[True] if fastest[True] < math.inf else None
 
 
 def find_watched_tensors(

@@ -115,8 +115,9 @@ class RunAnswer(CallAnswer, total=False):
     """`raises` comes with `failure` and `phase`, a probe with `facts`."""
 
     seconds: float
-    #: Of the fastest of the calls that were `timed`; None where one of them raises.
-    call_seconds: Optional[float]
+    #: Times that the fastest of the calls that were `timed` takes as long as the fastest in eager
+    #: mode; None where one of them raises.
+    relative_time: Optional[float]
     snapshot: str
     phase: CallPhase
     failure: Failure

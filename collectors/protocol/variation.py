@@ -101,7 +101,7 @@ class Rung(CallVariation, total=False):
     each_backward: bool
     #: File for the snapshot; for a probe, for what index outputs index.
     snapshot: str
-    #: So many further calls are timed, at most.
+    #: So many further calls are timed, at most, and as many in eager mode.
     timed: int
 
 

@@ -118,8 +118,8 @@ class Trial:
     detail: str = ""
     bisect: BisectCount | None = None
     outcome: RungOutcome | CandidateOutcome | None = None
-    #: Of a further call, once it is compiled.
-    call_seconds: float | None = None
+    #: How many times as long as in eager mode a further call takes.
+    relative_time: float | None = None
 
 
 Experiment = Callable[[Variation], "Future[Trial]"]
@@ -165,8 +165,8 @@ class _CallExperiment:
             path.unlink(missing_ok=True)
             bug, detail = judge_run(self.wanted, run, compared, eager.failure)
             seconds = round(float(run.get("seconds") or time.monotonic() - started), 2)
-            outcome, per_call = RungOutcome(run["outcome"]), run.get("call_seconds")
-            _resolve(trial, Trial(bug, seconds, detail, run.get("bisect"), outcome, per_call))
+            outcome, relative = RungOutcome(run["outcome"]), run.get("relative_time")
+            _resolve(trial, Trial(bug, seconds, detail, run.get("bisect"), outcome, relative))
 
         def compare_run(future: Future[RunAnswer]) -> None:
             answer = future.result()

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from concurrent.futures import TimeoutError
 from dataclasses import dataclass, replace
 
-from collectors.protocol.variation import Rung
-from collectors.protocol.words import CallOutcome
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose.details.experiment import Variation, make_call_experiment
 from reporter.diagnose.diagnosis import Diagnosis
-from reporter.recording import questions
 from reporter.recording.call_session import compute_longest_wait
 from reporter.report.sections.details import CulpritSection
 
 #: Further calls that are timed on each side, at most.
 _TIMED = 20
-_NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -43,14 +38,11 @@ def try_on_call(
     wait = 2 * compute_longest_wait(timeout)  # one for the run, one for its comparison
     try:
         trial = experiment(replace(workaround, backend=None)).result(timeout=wait)
-        eager = _time_eager(diagnosis, timeout) if trial.call_seconds else None
     except TimeoutError:
         return None
     if trial.bug is None or trial.outcome == RungOutcome.TIMEOUT:  # slow is not stuck
         return None
-    if trial.bug or not trial.call_seconds:
-        return TriedWorkaround(not trial.bug)
-    return TriedWorkaround(True, trial.call_seconds / eager if eager else None)
+    return TriedWorkaround(not trial.bug, None if trial.bug else trial.relative_time)
 
 
 def describe(found: CulpritSection) -> str:
@@ -70,14 +62,3 @@ def _name_time(relative: float) -> str:
     if relative < 0.67:
         return f"1/{round(1 / relative)} as long" if relative < 0.4 else "half as long"
     return "about as long" if relative < 1.5 else f"{round(relative)} times as long"
-
-
-def _time_eager(diagnosis: Diagnosis, timeout: float) -> float | None:
-    """Seconds of the recorded call in eager mode; None where it does not bear to be repeated."""
-    finding = diagnosis.basis.finding
-    assert finding is not None
-    path = finding.call_session.folder / f"timed-{next(_NUMBERS)}.pt"
-    rung: Rung = {"how": "eager", "snapshot": str(path), "timed": _TIMED}
-    answer = finding.call_session.request(questions.run(rung), timeout)
-    path.unlink(missing_ok=True)
-    return answer.get("call_seconds") if answer["outcome"] == CallOutcome.OK else None
