@@ -54,11 +54,13 @@ def describe(found: CulpritSection) -> str:
     said = ", also on the original call"
     if found.relative_time is None:
         return said
-    return f"{said}, which then takes {_name_time(found.relative_time)} as in eager mode"
+    return f"{said}, which then takes {_name_time(found.relative_time)} in eager mode"
 
 
 def _name_time(relative: float) -> str:
-    """A ratio of times in words that a second measurement would choose as well."""
+    """A ratio of times in words that a second measurement would choose as well; how much is gained
+    depends on what else the machine does.
+    """
     if relative < 0.67:
-        return f"1/{round(1 / relative)} as long" if relative < 0.4 else "half as long"
-    return "about as long" if relative < 1.5 else f"{round(relative)} times as long"
+        return "less time than"
+    return "about as long as" if relative < 1.5 else f"{round(relative)} times as long as"
