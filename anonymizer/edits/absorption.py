@@ -27,6 +27,7 @@ from anonymizer.source.locations import (
 from anonymizer.source.program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+_DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 _NOT_OURS = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
@@ -79,7 +80,8 @@ class _Target:
     """What is called: a function, `bound` or not.
 
     `owner` is the class whose method or block it is, `made` the statement that makes that block,
-    and `moved` the statements of the block's own constructor.
+    and `moved` the statements of the block's own constructor. `object` is the variable with the
+    object whose method it is, where a script calls it.
     """
 
     function: ast.FunctionDef
@@ -87,16 +89,17 @@ class _Target:
     owner: ast.ClassDef | None = None
     made: ast.stmt | None = None
     moved: tuple[ast.stmt, ...] = ()
+    object: str = ""
 
 
 @dataclass(frozen=True)
 class _CallSite:
-    """A call, the statement and the function that it is in, and its target."""
+    """A call, the statement and the function or the script that it is in, and its target."""
 
     body: list[ast.stmt]
     statement: ast.stmt
     location: Any
-    caller: ast.FunctionDef
+    caller: ast.FunctionDef | ast.Module
     target: _Target
 
 
@@ -120,11 +123,22 @@ class _Index:
         top = program.definitions.body
         self.functions = {node.name: node for node in top if isinstance(node, ast.FunctionDef)}
         self.classes = {node.name: node for node in top if isinstance(node, ast.ClassDef)}
+        #: The classes of the objects that a script makes, by their variables.
+        self.objects = {
+            node.targets[0].id: self.classes[node.value.func.id]
+            for node in top
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
+            if node.value.func.id in self.classes
+        }
 
 
 def _list_calls(program: SourceProgram) -> list[_CallSite]:
     index = _Index(program)
     found: list[_CallSite] = []
+    if program.is_script:
+        script = program.definitions
+        found += _list_calls_of(index, None, script, script.body)
     for function in index.functions.values():
         found += _list_calls_in(index, None, function)
     for owner in index.classes.values():
@@ -138,13 +152,22 @@ def _list_calls_in(
     index: _Index, owner: ast.ClassDef | None, caller: ast.FunctionDef
 ) -> Iterator[_CallSite]:
     for body in list_bodies(caller):
-        for statement in body:
-            for location in (
-                find_expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
-            ):
-                found = _resolve(index, owner, location[3].func)
-                if found is not None and found.function is not caller:
-                    yield _CallSite(body, statement, location, caller, found)
+        yield from _list_calls_of(index, owner, caller, body)
+
+
+def _list_calls_of(
+    index: _Index,
+    owner: ast.ClassDef | None,
+    caller: ast.FunctionDef | ast.Module,
+    body: list[ast.stmt],
+) -> Iterator[_CallSite]:
+    for statement in body:
+        for location in (
+            find_expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
+        ):
+            found = _resolve(index, owner, location[3].func)
+            if found is not None and found.function is not caller:
+                yield _CallSite(body, statement, location, caller, found)
 
 
 def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
@@ -153,15 +176,27 @@ def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Ta
         function = index.functions.get(target.id)
         once = function is not None and index.mentions[target.id] == 1
         return _Target(function) if function is not None and once else None
-    if owner is None or not isinstance(target, ast.Attribute):
+    if not isinstance(target, ast.Attribute) or index.reads[target.attr] != 1:
         return None
-    if ast.unparse(target.value) != "self" or index.reads[target.attr] != 1:
+    base = ast.unparse(target.value)
+    if owner is None:
+        made_by = index.objects.get(base)
+        method = _find_method(made_by, target.attr) if made_by is not None else None
+        return _Target(method, True, made_by, object=base) if method is not None else None
+    if base != "self":
         return None
-    for node in owner.body:
-        if isinstance(node, ast.FunctionDef) and node.name == target.attr:
-            plain = not node.decorator_list and target.attr != "forward"
-            return _Target(node, True, owner) if plain else None
+    method = _find_method(owner, target.attr)
+    if method is not None:
+        return _Target(method, True, owner)
     return _find_block(index, owner, target.attr)
+
+
+def _find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """A method of a class that is nothing but a function; `forward` is called by its module."""
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name and node.args.args:
+            return None if node.decorator_list or name == "forward" else node
+    return None
 
 
 def _find_block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
@@ -195,6 +230,8 @@ def _change(called: _CallSite) -> bool:
     if given is None or result is None:
         return False
     renamed = _choose_new_names(called, function, given)
+    if target.object:
+        renamed[function.args.args[0].arg] = target.object
     renaming = IdentifierRenaming(renamed)
     parameters: list[ast.stmt] = [
         ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
@@ -262,8 +299,11 @@ def _choose_new_names(
     """New names for those of the called function that mean something else where it is called."""
     own = find_names(*function.body, context=ast.Store)
     same = {name for name, value in given.items() if ast.unparse(value) == name} - own
-    there = find_names(called.caller)
-    there |= {node.arg for node in ast.walk(called.caller) if isinstance(node, ast.arg)}
+    scope: list[ast.AST] = [called.caller]
+    if isinstance(called.caller, ast.Module):
+        scope = [each for each in called.caller.body if not isinstance(each, _DEFINITIONS)]
+    there = find_names(*scope)
+    there |= {node.arg for each in scope for node in ast.walk(each) if isinstance(node, ast.arg)}
     numbers = (f"local{number}" for number in itertools.count(1) if f"local{number}" not in there)
     return {name: next(numbers) for name in sorted((own | set(given)) & there - same)}
 

@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 
+from anonymizer.edits.absorption import absorb
 from anonymizer.edits.callables import free_modules
 from anonymizer.edits.expressions import unpack_arguments
 from anonymizer.edits.inlining import iterate_values, propagate, split_assignments, unroll
@@ -51,6 +52,39 @@ def test_a_constructor_is_given_no_more_than_it_reads() -> None:
         """)
     ((text, _),) = apply(drop_unread_parameters, program)
     assert "def __init__(self, attr2):" in text and "value1 = Thing1(3)" in text
+
+
+CALLED_METHOD = """
+    class Thing1:
+        def __init__(self):
+            self.attr1 = compile(helper1)
+        def attr2(self, x, y):
+            self.attr1(x)
+            {more}
+        {other}
+    value1 = Thing1()
+    x = torch.ones(2)
+    value1.attr2(x, 3)
+    out = value1.attr1(x)
+    """
+
+
+def test_a_method_is_written_where_a_script_calls_it_and_its_object_is_its_values() -> None:
+    ((text, _),) = apply(absorb, script(CALLED_METHOD.format(more="z = y", other="")))
+    assert "attr2" not in text and text.endswith(
+        "y = 3\nvalue1.attr1(x)\nz = y\nNone\nout = value1.attr1(x)"
+    )
+    program = script(text)
+    ((opened, _),) = apply(open_objects, program)
+    assert "value1." not in opened and opened.endswith("out = value2(x)")
+
+
+@pytest.mark.parametrize(
+    ("more", "other"),
+    [("if y: return x", ""), ("pass", "def attr3(self): self.attr2(1, 2)")],
+)
+def test_a_method_with_two_ends_or_two_calls_stays(more: str, other: str) -> None:
+    assert apply(absorb, script(CALLED_METHOD.format(more=more, other=other))) == []
 
 
 MODULE = """
