@@ -21,6 +21,7 @@ from anonymizer.source.locations import (
     IdentifierRenaming,
     change_each,
     find_expressions,
+    find_new_objects,
     list_bodies,
     put_at,
 )
@@ -125,11 +126,8 @@ class _Index:
         self.classes = {node.name: node for node in top if isinstance(node, ast.ClassDef)}
         #: The classes of the objects that a script makes, by their variables.
         self.objects = {
-            node.targets[0].id: self.classes[node.value.func.id]
-            for node in top
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-            if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
-            if node.value.func.id in self.classes
+            ast.unparse(made.targets[0]): owner
+            for made, owner in find_new_objects(program, self.classes)
         }
 
 

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from anonymizer.graph.identifiers import NameSubstitution, find_names
-from anonymizer.source.locations import change_each, find_expressions, put_at
+from anonymizer.source.locations import change_each, find_expressions, find_new_objects, put_at
 from anonymizer.source.program import SourceProgram
 
 #: A program, the statement that makes an object, the object's class, and a method of it.
@@ -28,14 +28,9 @@ def free_bound_methods(program: SourceProgram) -> Iterator[SourceProgram]:
             and not (node.bases or node.keywords or node.decorator_list)
         }
         return [
-            (each, statement, plain[statement.value.func.id], method)
-            for statement in each.definitions.body
-            if isinstance(statement, ast.Assign)
-            and isinstance(statement.targets[0], ast.Name)
-            and isinstance(statement.value, ast.Call)
-            and isinstance(statement.value.func, ast.Name)
-            and statement.value.func.id in plain
-            for method in plain[statement.value.func.id].body
+            (each, statement, owner, method)
+            for statement, owner in find_new_objects(each, plain)
+            for method in owner.body
             if isinstance(method, ast.FunctionDef) and _needs_no_object(method)
         ]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from anonymizer.edits.absorption import match_arguments
 from anonymizer.graph.identifiers import NameSubstitution, find_names
-from anonymizer.source.locations import change_each, find_expressions, put_at
+from anonymizer.source.locations import change_each, find_expressions, find_new_objects, put_at
 from anonymizer.source.program import SourceProgram
 
 #: An attribute of a new object, with its place as `find_expressions` says it.
@@ -25,16 +25,7 @@ def open_objects(program: SourceProgram) -> Iterator[SourceProgram]:
     """
 
     def locate(each: SourceProgram) -> list[_ObjectPlace]:
-        plain = _list_constructors(each)
-        return [
-            (each, statement, plain[statement.value.func.id])
-            for statement in each.definitions.body
-            if isinstance(statement, ast.Assign)
-            and isinstance(statement.targets[0], ast.Name)
-            and isinstance(statement.value, ast.Call)
-            and isinstance(statement.value.func, ast.Name)
-            and statement.value.func.id in plain
-        ]
+        return [(each, *made) for made in find_new_objects(each, _list_constructors(each))]
 
     if program.is_script:
         yield from change_each(program, locate, _open)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from anonymizer.source.program import SourceProgram, find_state_reader
 
+_Named = TypeVar("_Named")
 #: Fields of a statement that hold statements.
 BLOCKS = ("body", "orelse", "finalbody")
 
@@ -91,6 +92,23 @@ def _find_compared(tree: ast.AST) -> set[int]:
         and ast.unparse(inner.func) in ("len", "list")
         for part in ast.walk(inner)
     }
+
+
+def find_new_objects(
+    program: SourceProgram, classes: Mapping[str, _Named]
+) -> list[tuple[ast.Assign, _Named]]:
+    """The statements of a script that make an object for a variable, each with what stands under
+    the name of the object's class.
+    """
+    return [
+        (statement, classes[statement.value.func.id])
+        for statement in program.definitions.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Name)
+        and statement.value.func.id in classes
+    ]
 
 
 def put_at(location: Any, new: ast.AST) -> None:
