@@ -19,6 +19,7 @@ from collectors.protocol.repro_words import Property
 CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: The function that makes a callable anew, with the state that it has.
 PROGRAM_FACTORY = "program"
+#: A statement that changes a switch of torch for the whole process.
 _SETTING = re.compile(r"torch\.(?:set|use)_\w+\(.*\)$")
 #: The method that asks for the gradient of a tensor that is no leaf.
 KEEP_GRADIENT = "retain_grad"
