@@ -59,6 +59,8 @@ from templates.summaries import ALL_SUMMARIES
 LEAKS = "leaks.json"
 #: What begins the name of a kind of terms that are looked for in code alone.
 _IN_CODE = "code_"
+#: In the Versions block: releases by the names of public packages.
+_PACKAGES = ("packages", "conda")
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
 #: The sections whose keys are ours. Of the machine and of kernels only those are that the templates
 #: spell out.
@@ -87,7 +89,7 @@ def list_public_values(environment: Mapping[str, Any], *revisions: str | None) -
     """
     releases = (
         str(value)
-        for name in ("packages", "conda")
+        for name in _PACKAGES
         for value in dict(environment.get(name) or {}).values()
     )
     found = (*revisions, *filter(_FOUR_PARTS.fullmatch, releases))
@@ -95,8 +97,9 @@ def list_public_values(environment: Mapping[str, Any], *revisions: str | None) -
 
 
 def _list_machine_words(environment: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the Versions block says of the kind of machine, which is everybody's: a program that
-    asks for `x86_64` would otherwise keep each of its reports from being written.
+    """What the Versions block says of the kind of machine and which public packages it has, which
+    is everybody's: a program that asks for `x86_64`, or imports one of the packages, would
+    otherwise keep each of its reports from being written.
 
     Not the kernel's name, which its owner can choose.
     """
@@ -108,6 +111,7 @@ def _list_machine_words(environment: Mapping[str, Any]) -> tuple[str, ...]:
         environment.get("cpu_capability"),
         *(processor.get(name) for name in ("vendor", "flags")),
         *(environment.get("gpus") or ()),
+        *(name for packages in _PACKAGES for name in environment.get(packages) or ()),
     )
     return tuple(str(name) for name in found if name)
 

@@ -76,9 +76,11 @@ def test_words_of_the_report_itself_are_no_evidence() -> None:
         "cpu_capability": "AVX512",
         "processor": {"vendor": "GenuineIntel", "flags": "avx512_bf16 amx_tile"},
         "gpus": ["NVIDIA H100 80GB HBM3"],
+        "packages": {"pytorch-lightning": "2.6.6"},
     }
     files = {"report.json": json.dumps({"diagnose": environment, "weight": "advice"})}
     program = (
+        "import lightning\n"
         'machine, capability, gpu = "x86_64", "AVX512", "NVIDIA H100 80GB HBM3"\n'
         'vendors, amx = {"GenuineIntel"}, "amx_tile"\n'
         "# diagnose: an advice for Debian GNU/Linux 12 (bookworm) with avx512_bf16\n"
