@@ -46,20 +46,26 @@ class Job:
                 kill_group(self.pid)
 
     def reap(self) -> None:
-        """Wait for the end, then for the whole group: a group is killed while its leader still
-        holds its id.
-        """
-        if hasattr(os, "waitid"):
-            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        """Wait for the end of the whole group."""
+        end_group(self.pid)
         with self.lock:
-            if hasattr(os, "waitid"):
-                kill_group(self.pid)
             _, self.status, used = os.wait4(self.pid, 0)
             self.cpu = used.ru_utime + used.ru_stime
             if self.process is not None:
                 self.process.returncode = os.waitstatus_to_exitcode(self.status)
             self.reaped = True
         self.seconds = time.time() - self.started
+
+
+def end_group(pid: int) -> None:
+    """Wait until the child `pid` has ended, and kill what it has started and left behind; its
+    status is still to be read.
+
+    A group is killed while its leader holds its id: afterwards it may be somebody else's.
+    """
+    if hasattr(os, "waitid"):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        kill_group(pid)
 
 
 def kill_group(pid: int) -> None:

@@ -27,7 +27,7 @@ from ..dynamo.compiler_modules import import_compiler
 from ..machine.processes import die_with_parent
 from ..protocol.candidates import ForkRequest, ForkStarted, ForkStatus
 from . import candidate
-from .job import kill_group
+from .job import end_group, kill_group
 
 
 def serve(path: str, inductor: bool) -> int:
@@ -77,6 +77,7 @@ def _answer(
             begun.set()
         started: ForkStarted = {"pid": pid}
         connection.sendall(json.dumps(started).encode() + b"\n")
+        end_group(pid)
         _, status, used = os.wait4(pid, 0)
         running.discard(pid)
         ended: ForkStatus = {

@@ -119,7 +119,7 @@ def _make_fresh_folder(
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """An empty folder with an empty cache, and the environment for a process in it."""
     variables = remove_credentials(os.environ if env is None else env)
-    with tempfile.TemporaryDirectory(prefix="cold-") as name:
+    with tempfile.TemporaryDirectory(prefix="cold-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         for part in ("run", "out", "cache"):
             (folder / part).mkdir()

@@ -18,6 +18,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError  # its own before Python 3.11
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -141,7 +142,7 @@ class _WaitingRun:
         """
         try:
             greeting = self._greeting.result(timeout=max(1.0, self._limit - time.monotonic()))
-        except TimeoutError:
+        except FutureTimeoutError:
             self.end()
             return {
                 "outcome": CallOutcome.ERROR,
@@ -164,7 +165,7 @@ class _WaitingRun:
         self._connection.send({**message, "stay": stay, "timeout": timeout, "log": str(log_file)})
         try:
             answered = answer.result(timeout=timeout)
-        except TimeoutError:
+        except FutureTimeoutError:
             self._stop(int(greeting["pid"]))
             return {"outcome": CallOutcome.TIMEOUT, "detail": self._read(log_file)}
         if isinstance(answered, int):

@@ -200,7 +200,9 @@ def _sync(folder: Path) -> None:
 
 
 def _put_in_place(fresh: Path, output: Path) -> None:
-    """The swap: an earlier folder is moved aside, and moved back should the second rename fail."""
+    """The swap: an earlier folder is moved aside, and moved back should the second rename fail, or
+    Ctrl-C come between the two. It is removed only where the new one has taken its place.
+    """
     if not output.exists():
         os.rename(fresh, output)
         _sync(output.parent)
@@ -211,13 +213,11 @@ def _put_in_place(fresh: Path, output: Path) -> None:
     )
     try:
         os.rename(output, aside)
-        try:
-            os.rename(fresh, output)
-        except BaseException:
-            os.rename(aside, output)
-            raise
+        os.rename(fresh, output)
         _sync(output.parent)
     finally:
+        if fresh.exists() and aside.exists():
+            os.rename(aside, output)
         shutil.rmtree(aside.parent, ignore_errors=True)
 
 

@@ -152,6 +152,26 @@ def test_the_old_report_survives_a_failing_swap(
     assert (output / "issue.md").read_text() == "first"
 
 
+@pytest.mark.parametrize("moved", [1, 2])
+def test_ctrl_c_between_the_renames_costs_no_report(
+    moved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = write_report(tmp_path / "report", {**FILES, "issue.md": "first"}, {})
+    original, done = os.rename, []
+
+    def rename(source: Path, target: Path) -> None:
+        original(source, target)
+        done.append(source)
+        if len(done) == moved:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "rename", rename)
+    with pytest.raises(KeyboardInterrupt):
+        write_report(output, {**FILES, "issue.md": "second"}, {}, replace=True)
+    assert (output / "issue.md").read_text() == ("first" if moved == 1 else "second")
+    assert list(tmp_path.iterdir()) == [output]
+
+
 @pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "private/x", "a\\b"])
 def test_names_stay_inside(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError):
