@@ -17,11 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from reporter.core import tokens
 from reporter.core.errors import BugreportError, Interruption, UsageError
-from reporter.core.version import VERSION
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from reporter.core.settings import TalkOptions
 
 SCHEMA_VERSION = 1
@@ -101,8 +98,16 @@ def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "
         short = _find_machine_error(error)
         if short is not None:
             return _fail(short, as_json)
-        sentence = f"internal error ({type(error).__name__}); the details are in {_log(error)}"
-        return _fail_with(_INTERNAL_ERROR, sentence, as_json)
+        return _fail_with(_INTERNAL_ERROR, _describe_internal_error(error), as_json)
+
+
+def _describe_internal_error(error: Exception) -> str:
+    # imported here, since it is only needed when something has gone wrong
+    from reporter.execution.error_log import write_error_log
+
+    log = write_error_log(error)
+    where = f"the details are in {log}" if log is not None else "no file could be written about it"
+    return f"internal error ({type(error).__name__}); {where}"
 
 
 def _find_machine_error(error: BaseException) -> UsageError | None:
@@ -177,27 +182,3 @@ def _fail_with(code: int, sentence: str, as_json: bool) -> int:
         sys.stdout.flush()
     return code
 
-
-def _log(error: Exception) -> Path:
-    """Write the traceback to a file that only the user can read, and give its path."""
-    # Imported here, since they are only needed when something has gone wrong.
-    import tempfile
-    import traceback
-    from datetime import datetime, timezone
-    from pathlib import Path
-
-    import platformdirs
-
-    now = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
-    lines = [f"bugreport {VERSION}, Python {sys.version}\n"]
-    lines += traceback.format_exception(type(error), error, error.__traceback__)
-    try:
-        folder = platformdirs.user_log_path("bugreport", appauthor=False)
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        folder = Path(tempfile.gettempdir())
-    # mkstemp creates the file with mode 0600: a traceback can hold private names.
-    handle, name = tempfile.mkstemp(prefix=f"{now}-", suffix=".log", dir=folder)
-    with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.writelines(map(tokens.redact, lines))
-    return Path(name)

@@ -2,10 +2,10 @@
 takes seconds.
 
 A warm-up that was killed may have left half a file, which inductor would load as it is. So a
-marker with the host's process id stands in the folder while a warm-up uses it; whoever finds one
-takes a private folder instead, and one whose process is gone condemns the whole folder. A list of
-the files that were whole when a warm-up ended is lent from, also while the next one is under way:
-inductor never writes a file anew that is there.
+marker with the process id and the name of its machine stands in the folder while a warm-up uses it;
+whoever finds one takes a private folder instead, and one whose process is gone condemns the whole
+folder. A list of the files that were whole when a warm-up ended is lent from, also while the next
+one is under way: inductor never writes a file anew that is there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import hashlib
 import os
 import re
 import shutil
+import socket
+import time
 from pathlib import Path
 
 HEADERS = "precompiled_headers"
@@ -23,6 +25,8 @@ HEADERS = "precompiled_headers"
 IN_PROGRESS = "warm-up-in-progress"
 _LIST = "complete-files"
 _COMPILED_HEADER = ".gch"
+#: Seconds after which a warm-up of another machine has ended or was killed.
+_LONGEST_WARM_UP = 3600.0
 
 
 def prepare_warm_folder(python: Path, otherwise: Path) -> Path:
@@ -66,7 +70,7 @@ class WarmCache:
                 shutil.rmtree(self._folder)
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._marker.open("x") as file:
-                file.write(str(os.getpid()))
+                file.write(f"{os.getpid()} {socket.gethostname()}")
         except OSError:
             return None
         self._claimed = True
@@ -98,9 +102,13 @@ class WarmCache:
 
 
 def _lives(marker: Path) -> bool:
-    """Whether the process that left a marker is still there; one that is just being written is."""
+    """Whether the process that left a marker is still there; one that is just being written is, and
+    one of another machine with the same home is for an hour.
+    """
     try:
-        number = marker.read_text()
+        number, _, host = marker.read_text().partition(" ")
+        if host and host != socket.gethostname():
+            return time.time() - marker.stat().st_mtime < _LONGEST_WARM_UP
         os.kill(int(number), 0) if number else None
     except PermissionError:
         return True

@@ -63,8 +63,8 @@ def run_fresh(
         by: the interpreter of a really cold process, or what forks one.
         warm: a warm-up's cache whose toolchain checks are used.
         env: in place of this process's environment, for a really cold one.
-        into: a new folder for what torch's debugging tools said: `found`, with their files, and
-            `answer.json`, if the process wrote one.
+        into: a new or empty folder for what torch's debugging tools said: `found`, with their
+            files, and `answer.json`, if the process wrote one.
 
     Raises:
         OSError: the preloaded process cannot fork, or the folder cannot be written.
@@ -78,7 +78,7 @@ def run_fresh(
             answer = _run(command, folder, variables, request["timeout"], said)
         if into is not None:
             (folder / "out" / "found").mkdir(exist_ok=True)
-            into.mkdir(parents=True)
+            into.mkdir(parents=True, exist_ok=True)
             for path in (folder / "out" / "found", folder / "out" / ANSWER_FILE):
                 if path.exists():
                     shutil.move(path, into / path.name)

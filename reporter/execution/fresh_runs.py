@@ -71,15 +71,15 @@ class FreshRuns:
         return forked.answer if forked is not None else self.run_cold(text, limit)
 
     def run_watched(self, text: str, limit: float, tools: Sequence[str], into: Path) -> Answer:
-        """As `run_again`, with torch's debugging tools on; what they find lies in a new folder.
+        """As `run_again`, with torch's debugging tools on; what they find lies in a folder.
 
-        Where the process cannot be forked it is an ordinary one, and there is no folder.
+        Where the process cannot be forked it is an ordinary one, and nothing is in the folder.
 
         Args:
             text: the complete repro.
             tools: names of `collectors.debugtools`, such as `logs` and `trace`.
-            into: the path of that folder, which must not be there yet: `found`, with the files of
-                the tools, and `answer.json`, if the process wrote one.
+            into: that folder, new or empty: `found`, with the files of the tools, and
+                `answer.json`, if the process wrote one.
         """
         forked = self._fork({"id": 0, "text": text, "timeout": limit, "tools": list(tools)}, into)
         return forked.answer if forked is not None else self.run_cold(text, limit)

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from reporter.core.errors import BugreportError
 from reporter.core.progress import Progress
+from reporter.execution.error_log import write_error_log
 
 T = TypeVar("T")
 
@@ -96,16 +98,20 @@ class OptionalMeasurements:
     def wait(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
         """What `ask` returns; after Ctrl-C nothing more is waited for.
 
+        No error is worth a verified repro: what raises one was not measured.
+
         Args:
             name: as a report names what it left out.
             ask: measures, or waits for what was begun.
-            otherwise: what comes back after Ctrl-C.
+            otherwise: what comes back after Ctrl-C or an error.
         """
         if self._wanted:
             try:
                 return ask()
             except KeyboardInterrupt:
                 self._stop()
+            except Exception as error:
+                self._progress.note(f"{name}: not measured, {_explain(error)}")
         self._left_out.append(name)
         return otherwise
 
@@ -114,3 +120,14 @@ class OptionalMeasurements:
         self._progress.note(
             "interrupted: the report is written with what is known (Ctrl-C again: no report)"
         )
+
+
+def _explain(error: Exception) -> str:
+    """Why a measurement failed, with the file that has the traceback of what nobody foresaw."""
+    if isinstance(error, BugreportError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    log = write_error_log(error)
+    where = f"; the details are in {log}" if log is not None else ""
+    return f"an internal error ({type(error).__name__}){where}"

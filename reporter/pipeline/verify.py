@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -211,11 +212,12 @@ class Verification:
         """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where
         they change what comes of it.
         """
-        folder = self.workers.folder / f"watched-{len(self._watched)}"
+        # a new one each time: what the tools said of another text must not be taken for this one's
+        folder = Path(tempfile.mkdtemp(prefix="watched-", dir=self.workers.folder))
         answer = self.fresh.run_watched(text, limit, TOOLS, folder)
         if not make_matcher(self.wanted)(answer):
             return self.fresh.run_again(text, limit)
-        if folder.is_dir():
+        if any(folder.iterdir()):
             self._watched[text] = folder
         return answer
 

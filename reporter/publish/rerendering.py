@@ -66,7 +66,15 @@ def render_in_form(folder: Path, form: IssueForm) -> str:
         UsageError: the folder is no report with a repro, or the form cannot be filled in.
     """
     report, repro, issue = _read_folder(folder)
-    report = replace(report, issue=replace(issue, form=form.public_name))
+    return _fill_in(replace(report, issue=replace(issue, form=form.public_name)), repro, form)
+
+
+def _fill_in(report: Report, repro: str, form: IssueForm) -> str:
+    """The issue in a form.
+
+    Raises:
+        UsageError: the form cannot be filled in.
+    """
     try:
         return render_issue(report.to_json(), repro, form)
     except (FormError, ValueError) as error:
@@ -117,7 +125,7 @@ def _add_checks(folder: Path) -> list[str]:
     )
     files = {}
     if form is not None and is_ours:
-        files[ISSUE] = render_issue(fresh.to_json(), repro, form)
+        files[ISSUE] = _fill_in(fresh, repro, form)
         test = folder / TEST
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
         result = lint(collect_texts(form, files[ISSUE], repro, text, fresh))

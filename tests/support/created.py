@@ -125,6 +125,7 @@ def create(
         script,
         cwd=tmp_path,
     )
+    assert "internal error" not in done.stderr, done.stderr
     document = json.loads(done.stdout)
     if (folder / "report.json").exists():
         validate(json.loads((folder / "report.json").read_text()), "report")

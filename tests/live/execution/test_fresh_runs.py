@@ -105,6 +105,13 @@ def test_a_fork_that_takes_too_long_is_killed_with_all_that_it_started(
     until(lambda: not is_running(int(answer.stdout)), "the end of what it started")
 
 
+def test_what_a_fork_leaves_running_ends_with_it(fresh: FreshRuns) -> None:
+    program = "import subprocess; print(subprocess.Popen(['sleep', '1000']).pid)"
+    answer = fresh.run_again(program, PATIENCE)
+    assert answer.outcome == "passes"
+    until(lambda: not is_running(int(answer.stdout)), "the end of what it started")
+
+
 def test_without_its_template_a_run_is_cold(tmp_path: Path) -> None:
     with PreloadedProcess(Path(os.devnull), tmp_path) as preloaded:  # which is no interpreter
         runs = FreshRuns(interpreter.COLD, tmp_path, preloaded)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from pathlib import Path
 
 from reporter.execution.compiler_cache import (
@@ -62,6 +64,21 @@ def test_what_a_killed_warm_up_left_is_not_used(tmp_path: Path) -> None:
     (folder / "warm-up-in-progress").write_text(str(gone.pid))
     assert WarmCache(folder).claim() == folder
     assert not (folder / "half").exists()
+
+
+def test_a_warm_up_of_another_machine_with_the_same_home_is_let_be_for_an_hour(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "warm"
+    folder.mkdir()
+    (folder / "theirs").write_text("x")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    marker = folder / "warm-up-in-progress"
+    marker.write_text(f"{gone.pid} another.host.example")
+    assert WarmCache(folder).claim() is None and (folder / "theirs").exists()
+    os.utime(marker, (0, time.time() - 3700))
+    assert WarmCache(folder).claim() == folder and not (folder / "theirs").exists()
 
 
 def test_the_compiled_header_of_kernels_is_linked_where_it_is_wanted(tmp_path: Path) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
+import pytest
+
+from reporter.core.errors import CannotJudgeError
 from reporter.core.progress import PlainProgress
 from reporter.pipeline.optional_measurements import OptionalMeasurements
 
@@ -39,6 +43,30 @@ def test_ctrl_c_keeps_what_was_waited_for_of_all_that_was_begun() -> None:
     assert extras.left_out == ["neighbours", "test"]
     assert extras.begin("evidence", lambda: "found", "none")() == "none"
     extras.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (CannotJudgeError("a worker does not start"), "a worker does not start"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (RuntimeError("secret"), "an internal error (RuntimeError); the details are in "),
+    ],
+)
+def test_an_error_costs_one_measurement(
+    error: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> str:
+        raise error
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    talk = io.StringIO()
+    extras = OptionalMeasurements(PlainProgress(talk))
+    assert extras.measure("culprit", "", fail, "none") == "none"
+    assert extras.begin("test", fail, "none")() == "none"
+    assert extras.measure("neighbours", "", lambda: "rows", "none") == "rows"
+    assert extras.left_out == ["culprit", "test"]
+    assert f"culprit: not measured, {said}" in talk.getvalue() and "secret" not in talk.getvalue()
 
 
 def test_nothing_begins_after_the_end_of_the_budget() -> None:

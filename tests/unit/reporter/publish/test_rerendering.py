@@ -79,6 +79,21 @@ def test_an_issue_that_its_owner_has_edited_stays(report: Path) -> None:
     assert 'data-chart="releases"' in (report / "report.html").read_text("utf-8")
 
 
+def test_a_form_that_cannot_be_filled_in_any_more_is_a_note(report: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "issue.md.j2").write_text("{{ repro }} {{ of_another_version }}")
+    (report / "private" / "template.txt").write_text(str(own))
+    data = json.loads((report / "report.json").read_text("utf-8"))
+    data["issue"]["form"] = "own"
+    (report / "report.json").write_text(json.dumps(data), "utf-8")
+    before = (report / "issue.md").read_text("utf-8")
+    checked(report, "2.6.0", "fixed", 0)
+    (note,) = update_checks([str(report)])
+    assert "was not told" in note and "of_another_version" in note
+    assert (report / "issue.md").read_text("utf-8") == before
+
+
 def test_what_is_no_report_is_left_alone(tmp_path: Path, report: Path) -> None:
     (tmp_path / "alone.py").write_text("")
     assert update_checks([str(tmp_path / "alone.py"), str(tmp_path), "a/b#3"]) == ()
