@@ -181,4 +181,3 @@ def _fail_with(code: int, sentence: str, as_json: bool) -> int:
         say(json.dumps({"schema_version": SCHEMA_VERSION, "error": error}))
         sys.stdout.flush()
     return code
-

@@ -27,7 +27,6 @@ from reporter.publish.report_files import (
     Destination,
     Draft,
     Outgoing,
-    PrivateFiles,
     build_outgoing,
     make_issue,
 )
@@ -185,7 +184,7 @@ def check_kernel_report(
         form,
         allowing=AllowList.build(terms, internals, environment, *revisions),
         drafts=[Draft(report, texts.repro, texts.test)],
-        private=PrivateFiles(finished.private),
+        private=finished.private,
         note=note,
     )
 

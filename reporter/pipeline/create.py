@@ -25,7 +25,7 @@ from reporter.publish.report_files import Outgoing, publish
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.recording.attached_session import AttachedSession
 from reporter.recording.entry_points import check_early
-from reporter.report.folder import PRIVATE, RECORDING
+from reporter.report.folder import RECORDING
 from reporter.report.output_folder import choose_output
 
 
@@ -91,10 +91,8 @@ def _run_resumable(program: TorchProgram, run: Run) -> RunResult | None:
     try:
         return go_through_stages(program, run)
     except KeyboardInterrupt:
-        if run.goal.output is not None and (run.goal.output / PRIVATE / RECORDING).exists():
-            raise Interruption(
-                f"interrupted; go on with `bugreport create --resume {run.goal.output}`"
-            ) from None
+        if run.goal.output is not None and (run.goal.private / RECORDING).exists():
+            raise Interruption(f"interrupted; go on with `{run.goal.way_to_resume}`") from None
         raise
 
 

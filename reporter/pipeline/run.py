@@ -5,6 +5,8 @@ parts.
 from __future__ import annotations
 
 import contextlib
+import functools
+import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +25,7 @@ from reporter.pipeline.record import WatchedScript, watch_script
 from reporter.publish.report_files import Destination, RunUsage
 from reporter.recording.entry_points import resolve_entry_point
 from reporter.report.captured_call import CapturedCall
-from reporter.report.folder import PRIVATE, RECORDING
+from reporter.report.folder import PRIVATE, RECORDING, UNFINISHED, find_private_folder
 
 #: So many fresh processes are to show the failure of a program before it is reported.
 FRESH_PROCESSES = 3
@@ -48,6 +50,20 @@ class Goal:
     output: Path | None = None
     as_whole: bool = False
     resumed: CapturedCall | None = None
+
+    @functools.cached_property
+    def private(self) -> Path:
+        """Where the run keeps what stays until there is a report; only of one that wants one."""
+        assert self.output is not None
+        return find_private_folder(self.output)
+
+    @property
+    def way_to_resume(self) -> str:
+        """The command that goes on where the run was interrupted."""
+        assert self.output is not None
+        words = ["bugreport", "create", "--resume", str(self.output)]
+        is_replaced = self.private.name == UNFINISHED
+        return shlex.join([*words, "--force"] if is_replaced else words)
 
 
 @dataclass(frozen=True)
@@ -98,7 +114,7 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
     """
     started = time.monotonic()
     is_resumed = output is not None and options.resume
-    resumed = CapturedCall.load(output / PRIVATE / RECORDING) if output and is_resumed else None
+    resumed = CapturedCall.load(_find_recording(output)) if output and is_resumed else None
     others: tuple[InterpreterInfo, ...] = ()
     refuse_other_seed(options, resumed)
     if output is None:
@@ -117,6 +133,12 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
             progress,
             Path(name),
         )
+
+
+def _find_recording(output: Path) -> Path:
+    """That of the interrupted run; of the report, where none was interrupted."""
+    unfinished = find_private_folder(output) / RECORDING
+    return unfinished if unfinished.exists() else output / PRIVATE / RECORDING
 
 
 def prepare(options: Options) -> InterpreterInfo:

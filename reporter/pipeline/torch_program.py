@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -46,7 +47,7 @@ from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import rename_exception
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
-from reporter.report.folder import EVIDENCE, JOURNAL, PRIVATE, RECORDING
+from reporter.report.folder import EVIDENCE, JOURNAL, RECORDING
 from reporter.report.sections.report_document import Report
 from reporter.report.sections.triton import GeneratedKernelsSection
 from reporter.report.sections.verdict import Verdict
@@ -99,6 +100,7 @@ class TorchProgram:
         self.seen = seen
         self._open = contextlib.ExitStack()
         self._begun: BegunMeasurements | None = None
+        self._journal: Journal | None = None
         self.workers = WorkerSet(
             run.options, run.interpreters.own.path, run.folder, run.interpreters.others
         )
@@ -151,6 +153,7 @@ class TorchProgram:
 
         Raises:
             UsageError: --allow-values names what the call does not have.
+                Or another run writes to the same folder.
             CannotJudgeError: the process that holds the call was ended.
         """
         run = self.run
@@ -173,25 +176,20 @@ class TorchProgram:
 
         Raises:
             CannotJudgeError: no public program shows it.
-            UsageError: another run has the journal open.
         """
         call = captured.call
         if call.material.whole is not None:
             describe_equivalence(call)
         call = rename_exception(call)
-        subject = f"{call.surroundings.python} torch {self.run.interpreters.own.torch}"
-        subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
         if call.material.assertion is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
-        assert self.run.goal.output is not None
-        journal = Journal(self.run.goal.output / PRIVATE / JOURNAL, subject)
-        self._open.enter_context(journal)
+        assert self._journal is not None
         self.workers.fresh.prepare(_compiles_with_inductor(call.material.assertion))
         origin = replace(captured, call=call)
-        smaller = EarlyAnswer(self.run.goal.output / PRIVATE, self.run.progress).write_candidate
-        notes = SearchNotes(self.run.progress, journal, smaller)
+        smaller = EarlyAnswer(self.run.goal.private, self.run.progress).write_candidate
+        notes = SearchNotes(self.run.progress, self._journal, smaller)
         options, budget = self.run.options, self.run.budget
         return ProgramSearch(origin, options, self.workers, budget, notes).reduce()
 
@@ -290,20 +288,36 @@ class TorchProgram:
         return RunResult(report, 0 if call.verdict.is_bug else code, lines)
 
     def _save_recording(self, captured: CapturedCall) -> CapturedCall:
-        """The recording as a resumed run will find it in `private/`."""
-        output = self.run.goal.output
-        assert output is not None
+        """The recording as a resumed run will find it.
+
+        Raises:
+            UsageError: the folder cannot be written, or another run writes to it.
+        """
+        goal = self.run.goal
         self.workers.prepare_for(captured.device)
         others = tuple(str(item.path) for item in self.run.interpreters.others)
         surroundings = replace(captured.surroundings, differs_from=others)
         captured = replace(captured, surroundings=surroundings)
-        private = _make_private_folder(output)
-        captured.save(private / RECORDING)
-        EarlyAnswer(private, self.run.progress).write_verdict(
+        _make_private_folder(goal.private)
+        # first of all, since it keeps other runs from the folder
+        self._journal = self._open.enter_context(self._open_journal(captured))
+        captured.save(goal.private / RECORDING)
+        if goal.resumed is None:
+            shutil.rmtree(goal.private / EVIDENCE, ignore_errors=True)  # of an earlier run
+        EarlyAnswer(goal.private, self.run.progress).write_verdict(
             _build_bare_report(captured, self.run.interpreters.own)
         )
-        self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
+        self.run.progress.note(f"if interrupted, go on with: {goal.way_to_resume}")
         return captured
+
+    def _open_journal(self, captured: CapturedCall) -> Journal:
+        subject = f"{captured.surroundings.python} torch {self.run.interpreters.own.torch}"
+        subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
+        private = self.run.goal.private
+        before = private.parent / JOURNAL  # of the report that is replaced
+        if before.exists() and not (private / JOURNAL).exists():
+            shutil.copy2(before, private / JOURNAL)
+        return Journal(private / JOURNAL, subject)
 
     def _begin_call_evidence(self, verified: VerifiedRepro) -> PendingEvidence | None:
         """Asks torch's tools about the private call, in the recorded program, beside all that is
@@ -312,8 +326,8 @@ class TorchProgram:
         diagnosis = verified.reduced.origin.diagnosis
         if diagnosis is None or not self.run.options.evidence:
             return None
-        assert self.run.goal.output is not None and diagnosis.basis.finding is not None
-        folder = self.run.goal.output / PRIVATE / EVIDENCE / "call"
+        assert diagnosis.basis.finding is not None
+        folder = self.run.goal.private / EVIDENCE / "call"
         return ask_of_call(
             diagnosis.basis.finding.call_session,
             folder,
@@ -328,9 +342,8 @@ class TorchProgram:
         """
         if not self.run.options.evidence or verified.captured.verdict.layer not in INDUCTOR_LAYERS:
             return None
-        assert self.run.goal.output is not None
         python, text = self.run.interpreters.own.path, verified.program.text
-        folder = self.run.goal.output / PRIVATE / EVIDENCE / "triton"
+        folder = self.run.goal.private / EVIDENCE / "triton"
         budget = self.run.budget.limit(self.run.options.evidence)
         return extras.begin(
             "triton", lambda: inductor_kernels.compile_kernels(python, text, budget, folder), None
@@ -340,8 +353,7 @@ class TorchProgram:
         self, verified: VerifiedRepro, built: BuiltRepro, extras: OptionalMeasurements
     ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
-        assert self.run.goal.output is not None
-        private = self.run.goal.output / PRIVATE / EVIDENCE
+        private = self.run.goal.private / EVIDENCE
         return extras.measure(
             "evidence",
             "torch's own tools on the repro",
@@ -375,16 +387,14 @@ def _compiles_with_inductor(assertion: ReproAssertion) -> bool:
     return assertion.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
 
 
-def _make_private_folder(output: Path) -> Path:
-    private = output / PRIVATE
+def _make_private_folder(private: Path) -> None:
     try:
         private.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.chmod(private, 0o700)
     except OSError as error:
         raise UsageError(
-            f"{output} cannot be written ({error.strerror}); choose another folder with --output"
+            f"{private} cannot be written ({error.strerror}); choose another folder with --output"
         ) from None
-    return private
 
 
 def _list_suspects(built: BuiltRepro) -> tuple[str, ...]:

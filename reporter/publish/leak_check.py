@@ -31,7 +31,6 @@ from reporter.lint.rule import Weight
 from reporter.report.folder import (
     ISSUE,
     PAGE,
-    PRIVATE,
     REPORT,
     REPRO,
     TEST,
@@ -88,9 +87,7 @@ def list_public_values(environment: Mapping[str, Any], *revisions: str | None) -
     releases such as 11.10.3.66.
     """
     releases = (
-        str(value)
-        for name in _PACKAGES
-        for value in dict(environment.get(name) or {}).values()
+        str(value) for name in _PACKAGES for value in dict(environment.get(name) or {}).values()
     )
     found = (*revisions, *filter(_FOUR_PARTS.fullmatch, releases))
     return tuple(dict.fromkeys(str(item) for item in found if item))
@@ -166,12 +163,12 @@ def _list_report_words() -> frozenset[str]:
     return frozenset((*keys, *get_args(Weight), *_DRAWN))
 
 
-def refuse_leaks(leaks: Sequence[Leak], lost: str, folder: Path | None = None) -> None:
+def refuse_leaks(leaks: Sequence[Leak], lost: str, private: Path | None = None) -> None:
     """Ends the run where the leak check found something. The sentence quotes nothing private.
 
     Args:
         lost: what does not happen for it, as "no report was written".
-        folder: the report folder, whose `private/` gets the list; none where there is no report.
+        private: the folder that gets the list, made if it is not there; None: nobody gets it.
 
     Raises:
         LeakError: there is at least one leak.
@@ -179,8 +176,7 @@ def refuse_leaks(leaks: Sequence[Leak], lost: str, folder: Path | None = None) -
     if not leaks:
         return
     where = ""
-    if folder is not None:
-        private = folder / PRIVATE
+    if private is not None:
         with contextlib.suppress(OSError):
             private.mkdir(mode=0o700, parents=True, exist_ok=True)
             rows = [asdict(leak) for leak in leaks]

@@ -34,6 +34,7 @@ from reporter.report.folder import (
     REPORT,
     REPRO,
     TEST,
+    find_private_folder,
     write_report,
 )
 from reporter.report.sections.base import build_section
@@ -97,25 +98,14 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class PrivateFiles:
-    """What stays in the report's folder: contents by their names below `private/`.
-
-    `kept` are names there that an interrupted run has left and that stay as they are.
-    """
-
-    contents: Mapping[str, bytes | str]
-    kept: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Outgoing:
-    """A report that passed the leak check: what leaves by its name, what stays, and the
-    summary that is printed at the end.
+    """A report that passed the leak check: what leaves by its name, what stays by its name below
+    `private/`, and the summary that is printed at the end.
     """
 
     summary: Summary
     files: Mapping[str, str]
-    private: PrivateFiles
+    private: Mapping[str, bytes | str]
 
 
 def make_issue(
@@ -146,7 +136,7 @@ def build_outgoing(
     *,
     allowing: AllowList,
     drafts: Iterable[Draft],
-    private: PrivateFiles,
+    private: Mapping[str, bytes | str],
     note: Callable[[str], None],
 ) -> Outgoing:
     """The first of the drafts in which nothing private is found, as it leaves.
@@ -172,7 +162,7 @@ def build_outgoing(
         report.issue.workaround or _describe_right_backend(report),
     )
     more = {ALLOW_LIST: allowing.dumps(), **build_rerender_files(form, files)}
-    return Outgoing(summary, files, PrivateFiles({**private.contents, **more}, private.kept))
+    return Outgoing(summary, files, {**private, **more})
 
 
 def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
@@ -183,8 +173,8 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     Raises:
         UsageError: the folder holds something else, or cannot be written.
     """
-    summary, files, private = outgoing.summary, outgoing.files, outgoing.private
-    write_report(summary.output, files, private.contents, replace=overwrite, kept=private.kept)
+    summary, files = outgoing.summary, outgoing.files
+    write_report(summary.output, files, outgoing.private, replace=overwrite)
     lines = (*_remember(summary.output, summary.report, files), *summary.render_lines())
     return RunResult(summary.report, 0, lines, summary.output, summary)
 
@@ -216,7 +206,7 @@ def _render_clean_draft(
         if result.passed:
             return report, files
         findings = result.findings
-    refuse_leaks(findings, "no report was written", output)
+    refuse_leaks(findings, "no report was written", find_private_folder(output))
     raise ValueError("there is no draft")
 
 

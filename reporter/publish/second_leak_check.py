@@ -63,7 +63,7 @@ def recheck(
         allowed=(*allowed, *(allowing.allowed if allowing else ())),
     )
     refused = [leak for leak in found.findings if leak.kind not in _ON_PURPOSE]
-    refuse_leaks(refused, "nothing was sent", folder)
+    refuse_leaks(refused, "nothing was sent", private)
     return RecheckResult(found.findings, found.terms_checked, public or allowing is not None)
 
 

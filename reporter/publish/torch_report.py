@@ -29,7 +29,6 @@ from reporter.publish.report_files import (
     Destination,
     Draft,
     Outgoing,
-    PrivateFiles,
     build_outgoing,
     make_issue,
 )
@@ -37,7 +36,7 @@ from reporter.publish.result import BuiltRepro
 from reporter.reduce.source_candidates import RewrittenProgram, count_statements
 from reporter.report.captured_call import CapturedCall
 from reporter.report.fingerprint import Fingerprint, compute_fingerprint
-from reporter.report.folder import EVIDENCE, JOURNAL, MAPPING, RECORDING, REPRO, TRACE
+from reporter.report.folder import MAPPING, REPRO, TRACE
 from reporter.report.labels import LabelGrounds, choose_labels
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import NeighbourRow, ReproInfo, Requires
@@ -87,9 +86,7 @@ def check_torch_report(
         form,
         allowing=AllowList.build(terms, around.internals, around.environment, *revisions),
         drafts=(*(_add_evidence(plain, each) for each in evidence), plain),
-        private=PrivateFiles(
-            _build_private_files(captured, built), kept=(RECORDING, JOURNAL, EVIDENCE)
-        ),
+        private=_build_private_files(captured, built),
         note=note,
     )
 

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from reporter.core.errors import UsageError
@@ -29,6 +29,8 @@ TRACE = "trace.log"
 PRIVATE = "private"
 #: In `private/`: what a resumed run or the owner of the program finds again.
 RECORDING, JOURNAL, EVIDENCE = "recording.json", "journal.jsonl", "evidence"
+#: In `private/` of a report that is being replaced: what the next one has written so far.
+UNFINISHED = "unfinished"
 #: In `private/`: the names of the private program by those that stand for them.
 MAPPING = "mapping.json"
 #: In `private/`: what the leak check knew when the report was written, for the leak check when it
@@ -48,22 +50,28 @@ def load_document(folder: Path) -> Json | None:
     return document if is_report else None
 
 
+def find_private_folder(output: Path) -> Path:
+    """Where a run keeps what stays while it has no report yet: `private/` of its output folder, or
+    `private/unfinished/` of an earlier report, which is whole until the new one takes its place.
+    """
+    private = output / PRIVATE
+    return private / UNFINISHED if load_document(output) is not None else private
+
+
 def write_report(
     output: Path,
     files: Mapping[str, str],
     private: Mapping[str, bytes | str],
     *,
     replace: bool = False,
-    kept: Collection[str] = (),
 ) -> Path:
     """Writes a report folder atomically and returns its absolute path.
 
     Args:
-        output: the folder. It may be missing, empty, hold nothing but `private/` (a run that was
-            cut short: what is in there is kept unless `private` has a file of that name), or, with
-            `replace`, be an earlier report.
+        output: the folder. It may be missing, empty, hold nothing but `private/`, or, with
+            `replace`, be an earlier report. What `find_private_folder` names there is kept, unless
+            `private` has a file of that name.
         files: what may leave, relative path -> text.
-        kept: files in `private/` of an earlier report that this run has already written anew.
         private: what stays, relative to `private/`; that folder gets mode 0700 and its files 0600.
 
     Raises:
@@ -87,7 +95,7 @@ def write_report(
             tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.", suffix=".partial")
         )
         try:
-            _fill(fresh, contents, _find_kept(output, kept))
+            _fill(fresh, contents, find_private_folder(output))
             _put_in_place(fresh, output)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -119,16 +127,6 @@ def check_output(output: Path, *, replace: bool = False) -> None:
         )
 
 
-def _find_kept(output: Path, names: Collection[str]) -> list[Path]:
-    """What is worth keeping of `private/`: everything of a run that was cut short, else what has
-    the given names.
-    """
-    if not (output / PRIVATE).is_dir():
-        return []
-    is_unfinished = [entry.name for entry in output.iterdir()] == [PRIVATE]
-    return [path for path in (output / PRIVATE).iterdir() if is_unfinished or path.name in names]
-
-
 def write_private(path: Path, text: str) -> None:
     """Writes a file for the user's eyes alone, mode 0600 from its first byte on."""
     path.unlink(missing_ok=True)
@@ -157,11 +155,11 @@ def _explain_errors(output: Path) -> Iterator[None]:
         ) from error
 
 
-def _fill(folder: Path, contents: Mapping[str, bytes], kept: Iterable[Path]) -> None:
+def _fill(folder: Path, contents: Mapping[str, bytes], kept: Path) -> None:
     os.chmod(folder, 0o755 & ~_read_umask())
     secret = folder / PRIVATE
     secret.mkdir(mode=0o700)
-    for path in kept:
+    for path in kept.iterdir() if kept.is_dir() else ():
         if path.is_dir() and not path.is_symlink():
             shutil.copytree(path, secret / path.name, symlinks=True)
         else:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from reporter.report.folder import write_report
 from tests.support import interpreter
 from tests.support.created import bugreport
 from tests.support.places import ROOT
@@ -56,6 +57,38 @@ def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> N
     keys = [json.loads(line).get("key") for line in after[1:]]
     assert after[: len(known) - 1] == known[: len(known) - 1]  # kept, but for a torn last line
     assert len(keys) == len(set(keys))  # nothing was asked twice
+
+
+@pytest.mark.slow
+def test_a_report_that_is_being_replaced_stays_whole(tmp_path: Path) -> None:
+    program = tmp_path / "script.py"
+    program.write_text(text("toy"))
+    old = {"report.json": '{"schema_version": 1, "verdict": {}}', "issue.md": "edited by hand"}
+    folder = write_report(tmp_path / "report", old, {"recording.json": "of another program"})
+    words = ["create", "--no-input", "--python", str(interpreter.WARM), "-o", str(folder)]
+    journal = folder / "private" / "unfinished" / "journal.jsonl"
+    with subprocess.Popen(
+        [sys.executable, "-m", "reporter", *words, "--force", str(program)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        until(lambda: len(lines(journal)) >= 3 or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        _, talk = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130 and f"--resume {folder} --force" in talk, talk
+    assert (folder / "issue.md").read_text() == old["issue.md"]
+    assert (folder / "private" / "recording.json").read_text() == "of another program"
+    program.unlink()
+    resume = ["create", "--json", "--no-input", "--resume", folder]
+    assert "earlier report" in bugreport(*resume, cwd=tmp_path).stderr
+    done = bugreport(*resume, "--force", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "issue.md").read_text() != old["issue.md"]
+    assert "unfinished" not in {path.name for path in (folder / "private").iterdir()}
+    assert json.loads((folder / "private" / "recording.json").read_text())
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ def test_refusal_quotes_nothing_and_says_where_the_list_is(
     with_folder: bool, tmp_path: Path
 ) -> None:
     terms = terms_of("class MarloweNet: pass")
-    folder = tmp_path / "report" if with_folder else None
+    folder = tmp_path / "report" / "private" if with_folder else None
     with pytest.raises(LeakError) as caught:
         refuse_leaks(run({"issue.md": "MarloweNet"}, terms).findings, "nothing was sent", folder)
     said = str(caught.value)

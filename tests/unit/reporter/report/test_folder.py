@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.report.folder import check_output, write_private, write_report
+from reporter.report.folder import (
+    check_output,
+    find_private_folder,
+    write_private,
+    write_report,
+)
 
 FILES = {"report.json": '{"schema_version": 1, "verdict": {}}', "issue.md": "text"}
 
@@ -90,15 +95,19 @@ def test_replaces_an_earlier_report_only_when_asked(tmp_path: Path) -> None:
     assert [item.name for item in tmp_path.iterdir()] == ["report"]
 
 
-def test_a_replaced_report_keeps_what_this_run_has_written(tmp_path: Path) -> None:
-    output = write_report(
-        tmp_path / "report", FILES, {"mapping.json": "old", "journal.jsonl": "old"}
-    )
-    write_private(output / "private" / "journal.jsonl", "new")
-    assert mode(output / "private" / "journal.jsonl") == 0o600
-    write_report(output, FILES, {}, replace=True, kept=("journal.jsonl", "recording.json"))
+def test_an_earlier_report_is_whole_until_the_next_one_takes_its_place(tmp_path: Path) -> None:
+    old = {"mapping.json": "old", "journal.jsonl": "old"}
+    output = write_report(tmp_path / "report", FILES, old)
+    before = tree(output)
+    unfinished = find_private_folder(output)
+    assert unfinished == output / "private" / "unfinished"
+    unfinished.mkdir()
+    write_private(unfinished / "journal.jsonl", "new")
+    assert mode(unfinished / "journal.jsonl") == 0o600
+    assert {**before, "private/unfinished/journal.jsonl": b"new"} == tree(output)
+    write_report(output, FILES, {"recording.json": "new"}, replace=True)
     private = {path.name: path.read_text() for path in (output / "private").iterdir()}
-    assert private == {"journal.jsonl": "new"}
+    assert private == {"journal.jsonl": "new", "recording.json": "new"}
 
 
 def test_refuses_a_file_and_a_link(tmp_path: Path) -> None:
