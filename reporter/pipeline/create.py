@@ -38,9 +38,9 @@ def create(options: Options, as_whole: bool = False) -> RunResult:
         BugreportError: nothing can be said; its class has the exit code.
     """
     check_early(options)
-    output = choose_output(options)
-    form.check_form(options)
-    return _run(options, output, as_whole)
+    with choose_output(options) as output:
+        form.check_form(options)
+        return _run(options, output, as_whole)
 
 
 def anonymize(options: Options) -> RunResult:

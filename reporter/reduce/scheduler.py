@@ -23,6 +23,7 @@ from typing import Protocol
 
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
+from reporter.core.kinds import CandidateOutcome
 from reporter.execution.journal import Journal
 
 Judge = Callable[[Answer], bool]
@@ -311,7 +312,10 @@ class Scheduler:
 
     def _remember(self, key: str, answer: Answer) -> None:
         self._memo[key] = answer
-        if self._journal is not None:
+        # what a limit has made comes out otherwise when the run goes on with a higher one; of a
+        # hang it is what is looked for
+        is_cut_short = answer.outcome == CandidateOutcome.TIMEOUT or answer.out_of_memory
+        if self._journal is not None and (self.tests[0].judge(answer) or not is_cut_short):
             self._journal.put(key, answer.to_json())
 
     def _settle(self, trial: _Trial) -> bool:

@@ -4,7 +4,9 @@ rather than after it.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from reporter.core.errors import UsageError
@@ -14,32 +16,45 @@ from reporter.report.folder import check_output
 DEFAULT_FOLDER = "bugreport-report"
 
 
-def choose_output(options: FolderOptions) -> Path:
-    """The absolute path of the report folder to write; without -o the first free name in `cwd`.
+@contextlib.contextmanager
+def choose_output(options: FolderOptions) -> Iterator[Path]:
+    """The absolute path of the report folder to write.
 
-    Nothing is created and nothing is deleted here; missing parents are fine as long as they can be
-    made.
+    One that is named is not created here; missing parents are fine as long as they can be made.
+    Without -o it is the first free name in `cwd`, which is made at once, so that two runs side by
+    side have two; it goes at the end where nothing was written.
 
     Raises:
         UsageError: `write_report` would refuse it, minutes later; or there is no folder for
             --resume.
     """
-    folder = options.resume or options.output
-    if folder is None:
-        folder = _free(options.cwd)
-    if options.resume is not None and not folder.is_dir():
-        raise UsageError(f"there is no folder {folder} to resume; start anew without --resume")
-    check_output(folder, replace=options.force)
-    _check_writable(folder)
-    return folder
+    named = options.resume or options.output
+    if named is None:
+        folder = _make_free(options.cwd)
+        try:
+            yield folder
+        finally:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        return
+    if options.resume is not None and not named.is_dir():
+        raise UsageError(f"there is no folder {named} to resume; start anew without --resume")
+    check_output(named, replace=options.force)
+    _check_writable(named)
+    yield named
 
 
-def _free(cwd: Path) -> Path:
+def _make_free(cwd: Path) -> Path:
     folder, number = cwd / DEFAULT_FOLDER, 1
-    while folder.exists() or folder.is_symlink():
-        number += 1
-        folder = cwd / f"{DEFAULT_FOLDER}-{number}"
-    return folder
+    while True:
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            number += 1
+            folder = cwd / f"{DEFAULT_FOLDER}-{number}"
+        except OSError as error:
+            raise _build_refusal(folder, cwd, error) from None
 
 
 def _check_writable(folder: Path) -> None:
@@ -51,8 +66,11 @@ def _check_writable(folder: Path) -> None:
         with tempfile.TemporaryDirectory(prefix=".bugreport-", dir=place):
             pass
     except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(
-            f"the output folder {folder} cannot be written ({reason} in {place}); choose another"
-            " with -o DIR"
-        ) from None
+        raise _build_refusal(folder, place, error) from None
+
+
+def _build_refusal(folder: Path, place: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"the output folder {folder} cannot be written ({error.strerror or error} in {place});"
+        " choose another with -o DIR"
+    )

@@ -59,8 +59,14 @@ class FakePool:
         word = "other" if "other" in text else "bug"
         failure: Failure = {"exception": "RuntimeError", "message": word, "first_line": word}
         fails = "bug" in text or "other" in text
+        if "slow" in text:
+            answer = Answer("timeout")
+        elif "huge" in text:
+            answer = Answer("died", signal="SIGKILL", stderr="MemoryError")
+        else:
+            answer = Answer("fails", failure) if fails else Answer("passes")
         with contextlib.suppress(InvalidStateError):  # cancelled
-            future.set_result(Answer("fails", failure) if fails else Answer("passes"))
+            future.set_result(answer)
 
 
 def is_bug(answer: Answer) -> bool:
@@ -251,6 +257,21 @@ def test_journal_saves_a_resumed_run_every_candidate_it_knew(tmp_path: Path) -> 
     assert len([json.loads(line) for line in lines]) == 6
     with Journal(path, "torch 3") as journal:
         assert len(journal) == 0
+
+
+def test_what_a_limit_ended_is_asked_again_by_a_resumed_run(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    texts = ["a", "slow", "huge", "bug"]
+    with Journal(path) as journal:
+        assert Scheduler(FakePool(2), is_bug, journal).find_first(texts) == 3
+    pool = FakePool(2)
+    with Journal(path) as journal:
+        assert Scheduler(pool, is_bug, journal).find_first(texts) == 3
+    assert sorted(pool.submitted) == ["huge", "slow"]
+    with Journal(path) as journal:  # the same where a hang is looked for
+        hangs = Scheduler(FakePool(2), lambda answer: answer.outcome == "timeout", journal)
+        assert hangs.find_first(["slow"]) == 0
+    assert b"timeout" in path.read_bytes()
 
 
 def test_journal_belongs_to_one_run(tmp_path: Path) -> None:

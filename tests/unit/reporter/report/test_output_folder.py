@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from reporter.core.settings import Options
-from reporter.report.output_folder import choose_output
+from reporter.report import output_folder
 from tests.support.refusals import refusal
+
+
+def choose_output(options: Options) -> Path:
+    """The folder of a run that writes nothing."""
+    with output_folder.choose_output(options) as folder:
+        return folder
 
 
 def test_a_new_or_empty_folder_can_be_written_and_is_not_created(tmp_path: Path) -> None:
@@ -19,11 +25,15 @@ def test_a_new_or_empty_folder_can_be_written_and_is_not_created(tmp_path: Path)
     assert choose_output(Options(output=tmp_path)) == tmp_path
 
 
-def test_without_a_name_the_first_free_folder(tmp_path: Path) -> None:
+def test_without_a_name_the_first_free_folder_which_no_other_run_gets(tmp_path: Path) -> None:
     options = Options(cwd=tmp_path)
-    assert choose_output(options) == tmp_path / "bugreport-report"
-    (tmp_path / "bugreport-report").mkdir()
+    with output_folder.choose_output(options) as first:
+        assert first == tmp_path / "bugreport-report"
+        assert choose_output(options) == tmp_path / "bugreport-report-2"
+        assert list(tmp_path.iterdir()) == [first]  # the other run has written nothing
+        (first / "issue.md").write_text("x")
     assert choose_output(options) == tmp_path / "bugreport-report-2"
+    assert "cannot be written" in refusal(lambda: choose_output(Options(cwd=tmp_path / "gone")))
 
 
 def test_what_is_there_already_is_protected(tmp_path: Path) -> None:
