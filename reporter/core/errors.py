@@ -7,7 +7,7 @@ sentence.
     ├── LeakError                  5  the leak check refused what was about to leave the machine
     ├── CannotJudgeError         125  this machine cannot tell whether the bug is there
     │   └── TrackerError         125  the issue tracker gives no answer that can be used, for now
-    └── Interrupted              130  the user pressed Ctrl-C
+    └── Interruption             130  the user pressed Ctrl-C
 
 The text of an error is one clear sentence that names the input and the way out. It is printed as it
 stands, so it carries no traceback and no line break. "There is no bug to report" (exit code 1) is a

@@ -15,15 +15,15 @@ from reporter.core.operation_names import list_operators
 from reporter.diagnose.explanation import write_public_summary
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.optional_measurements import OptionalMeasurements
-from reporter.pipeline.repro_measurements import FinishedRepro, measure
 from reporter.pipeline.run import FRESH_PROCESSES
+from reporter.pipeline.test_and_pictures import FinishedRepro, measure_test_and_pictures
 from reporter.pipeline.text_measurements import (
     BegunMeasurements,
     TextMeasurements,
     choose_layer,
 )
 from reporter.pipeline.verify import VerifiedRepro, compute_process_limit
-from reporter.publish.result import BuiltRepro, Measurements, ReproDetails, SearchResult
+from reporter.publish.result import BuiltRepro, PicturesAndTest, ReproDetails, SearchResult
 from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import OtherFailure
 from reporter.reduce.workers import WorkerSet
@@ -137,7 +137,7 @@ class Measurement:
         verdict = replace(self.captured.verdict, layer=layer, signature=self.wanted)
         self.captured = replace(self.captured, verdict=verdict)
 
-    def _measure_test_and_pictures(self, summary: str) -> Measurements:
+    def _measure_test_and_pictures(self, summary: str) -> PicturesAndTest:
         """The regression test, verified, and the numbers of the pictures, all from the final
         program.
         """
@@ -151,7 +151,7 @@ class Measurement:
         )
         subject = FinishedRepro(program, failure, self.workers, make_matcher(self.wanted))
         limit = compute_process_limit(self.captured, self.workers, self.budget)
-        return measure(subject, limit, seconds, self.workers.options.jobs)
+        return measure_test_and_pictures(subject, limit, seconds, self.workers.options.jobs)
 
     def _find_eager_error(self) -> str | None:
         """What eager mode says of a program that it rejects: class and first line."""

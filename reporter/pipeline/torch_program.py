@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
 from anonymizer.graph.repro import ReproAssertion
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
-from reporter.diagnose.explanation import explain_verdict
 from reporter.evidence.call_evidence import PendingEvidence, ask_of_call
 from reporter.evidence.repro_evidence import (
     ReproEvidence,
@@ -25,7 +22,6 @@ from reporter.evidence.repro_evidence import (
     WatchedRun,
     collect_evidence,
 )
-from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import inductor_kernels
 from reporter.pipeline.capture import CapturedProgram, capture_call
@@ -40,7 +36,7 @@ from reporter.pipeline.text_measurements import BegunMeasurements, TextMeasureme
 from reporter.pipeline.verify import Verification, VerificationSettings, VerifiedRepro
 from reporter.publish.report_files import Outgoing
 from reporter.publish.result import NO_BUG, BuiltRepro, RunResult
-from reporter.publish.torch_report import check_torch_report
+from reporter.publish.torch_report import build_bare_report, check_torch_report
 from reporter.recording.attached_session import AttachedSession, attach
 from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
@@ -48,9 +44,7 @@ from reporter.reduce.source_candidates import rename_exception
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import EVIDENCE, JOURNAL, RECORDING
-from reporter.report.sections.report_document import Report
 from reporter.report.sections.triton import GeneratedKernelsSection
-from reporter.report.sections.verdict import Verdict
 from reporter.verify.plain import PlainRepro
 from reporter.whole_model.traced_model import describe_equivalence
 from templates import charts
@@ -276,7 +270,7 @@ class TorchProgram:
     ) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""
         call = captured.call
-        report = _build_bare_report(call, self.run.interpreters.own)
+        report = build_bare_report(call, self.run.interpreters.own)
         document = report.to_json()
         lines = tuple(render_verdict(document))
         if reason is not None:
@@ -305,7 +299,7 @@ class TorchProgram:
         if goal.resumed is None:
             shutil.rmtree(goal.private / EVIDENCE, ignore_errors=True)  # of an earlier run
         EarlyAnswer(goal.private, self.run.progress).write_verdict(
-            _build_bare_report(captured, self.run.interpreters.own)
+            build_bare_report(captured, self.run.interpreters.own)
         )
         self.run.progress.note(f"if interrupted, go on with: {goal.way_to_resume}")
         return captured
@@ -406,30 +400,3 @@ def _list_suspects(built: BuiltRepro) -> tuple[str, ...]:
         part for part in (blamed or "").split(".") if part not in ("torch", "ops", "aten", "prims")
     ]
     return tuple(parts[:1])
-
-
-def _build_bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
-    failure = captured.verdict.failure
-    told = captured.verdict.reported_kind
-    verdict = Verdict(
-        kind=told,
-        layer=captured.verdict.layer,
-        is_bug=captured.verdict.is_bug and not captured.verdict.is_request,
-        summary=captured.verdict.summary,
-        signature=captured.verdict.signature.describe() if captured.verdict.signature else "",
-        exception=failure["exception"] if failure else None,
-        message=failure["first_line"] if failure else None,
-        reproduced=captured.verdict.reproduced,
-        explanation=explain_verdict(captured.verdict),
-        command=captured.script.command,
-        is_from_cache=captured.verdict.is_from_cache or msgspec.UNSET,
-    )
-    return Report(
-        verdict,
-        captured.verdict.ladder,
-        info.torch,
-        info.version,
-        captured.device,
-        remarks=captured.verdict.remarks or None,
-        **msgspec.structs.asdict(captured.verdict.details),
-    )

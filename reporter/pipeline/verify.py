@@ -136,41 +136,54 @@ class Verification:
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; no hit where none of them shows the failure."""
-        harness, parts = format_program(reduced.candidate.render()), reduced.candidate.build_parts()
         self.progress.begin_stage("plain form", "the statements that people write")
-        needed: frozenset[float] = frozenset()
-        if not self.contrasts:
-            plain, needed = replace_private_numbers(
-                parts, self.private, self.pool, make_matcher(self.wanted)
-            )
-            if plain != parts:
-                harness, parts = format_program(render_harness(*plain)), plain
-        search = PlainSearch(self.pool, make_matcher(self.wanted), self.contrasts, self.as_whole)
-        if not (self.as_whole or self.contrasts):
-            restored = search.restore_modes(parts)
-            if restored != parts:
-                harness, parts = format_program(render_harness(*restored)), restored
-        found = search.find(parts, reduced.candidate.draws)
+        program, needed = self._write_plainly(reduced.candidate)
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
-        program, cold = found or PlainRepro(harness, harness, parts), ColdRuns((), 0)
+        if program.form is not None:
+            self.settings.on_text(reduced, program)
+        program, cold = self._judge_texts(program, reduced.candidate.assertion.compares_sides())
+        differs_from = self._verify_contrasts(program.text, cold)
+        watched = self._watched.get(program.text)
+        return VerifiedRepro(reduced, program, cold, differs_from, needed, watched)
+
+    def _write_plainly(self, candidate: Candidate) -> tuple[PlainRepro, frozenset[float]]:
+        """The candidate in the plainest form that workers show the failure of, without the private
+        numbers and modes that it does without; and the private numbers that it needs.
+        """
+        parts = candidate.build_parts()
+        needed: frozenset[float] = frozenset()
+        shows = make_matcher(self.wanted)
+        search = PlainSearch(self.pool, shows, self.contrasts, self.as_whole)
+        if not self.contrasts:
+            parts, needed = replace_private_numbers(parts, self.private, self.pool, shows)
+            parts = parts if self.as_whole else search.restore_modes(parts)
+        found = search.find(parts, candidate.draws)
         if found is not None:
-            self.settings.on_text(reduced, found)
-            cold = self._judge_fresh(found.text)
-        if cold.hits < FRESH_PROCESSES:  # the harness may show it more surely
-            judged = self._judge_fresh(
-                program.harness, reduced.candidate.assertion.compares_sides()
-            )
-            if found is None or judged.hits > cold.hits:
-                program, cold = replace(program, text=program.harness), judged
-        # a failure that comes and goes has to stay away there as often as it was looked for here
+            return found, needed
+        harness = format_program(render_harness(*parts))
+        return PlainRepro(harness, harness, parts), needed
+
+    def _judge_texts(
+        self, program: PlainRepro, compares_sides: bool
+    ) -> tuple[PlainRepro, ColdRuns]:
+        """The text that fresh processes show best: the plain one, else the harness."""
+        cold = self._judge_fresh(program.text) if program.form is not None else ColdRuns((), 0)
+        if cold.hits == FRESH_PROCESSES:
+            return program, cold
+        judged = self._judge_fresh(program.harness, compares_sides)
+        if program.form is None or judged.hits > cold.hits:
+            return replace(program, text=program.harness), judged
+        return program, cold
+
+    def _verify_contrasts(self, text: str, cold: ColdRuns) -> tuple[ContrastSection, ...]:
+        """What the other interpreters show of a text that fails here.
+
+        A failure that comes and goes has to stay away there as often as it was looked for here.
+        """
+        if not cold.hits:
+            return ()
         runs = 1 if cold.hits == FRESH_PROCESSES else FRESH_PROCESSES
-        text = program.text
-        differs_from = (
-            verify_contrasts(self.contrasts, text, runs, self.workers.options.jobs)
-            if cold.hits
-            else ()
-        )
-        return VerifiedRepro(reduced, program, cold, differs_from, needed, self._watched.get(text))
+        return verify_contrasts(self.contrasts, text, runs, self.workers.options.jobs)
 
     def _judge_fresh(self, text: str, is_compared: bool = False) -> ColdRuns:
         """What fresh processes showed of a text; no hit where its control run does not pass.

@@ -32,7 +32,7 @@ NO_BUG = 1
 
 
 @dataclass(frozen=True)
-class Measurements:
+class PicturesAndTest:
     """The regression test, what fresh processes showed of it, and the numbers of the pictures.
 
     `shown` is how the test was seen: in a fresh process with the repro's own failure, and on the
@@ -53,7 +53,7 @@ class ReproDetails:
     ablation: tuple[RungRow, ...] = ()
     culprit: CulpritSection | None = None
     neighbours: tuple[NeighbourResult, ...] = ()
-    measured: Measurements | None = None
+    measured: PicturesAndTest | None = None
     #: what eager mode says of the program, where it rejects it: class and first line
     eager_error: str | None = None
     #: a row for each interpreter in which the repro passes

@@ -21,6 +21,7 @@ from reporter.diagnose.explanation import explain_verdict
 from reporter.evidence.repro_evidence import ReproEvidence
 from reporter.evidence.structured_trace import find_checksums
 from reporter.execution import control
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.publish.exception_message import shorten_message
 from reporter.publish.form import choose_form
 from reporter.publish.leak_check import AllowList
@@ -88,6 +89,34 @@ def check_torch_report(
         drafts=(*(_add_evidence(plain, each) for each in evidence), plain),
         private=_build_private_files(captured, built),
         note=note,
+    )
+
+
+def build_bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
+    """The verdict alone, without a repro."""
+    failure = captured.verdict.failure
+    told = captured.verdict.reported_kind
+    verdict = Verdict(
+        kind=told,
+        layer=captured.verdict.layer,
+        is_bug=captured.verdict.is_bug and not captured.verdict.is_request,
+        summary=captured.verdict.summary,
+        signature=captured.verdict.signature.describe() if captured.verdict.signature else "",
+        exception=failure["exception"] if failure else None,
+        message=failure["first_line"] if failure else None,
+        reproduced=captured.verdict.reproduced,
+        explanation=explain_verdict(captured.verdict),
+        command=captured.script.command,
+        is_from_cache=captured.verdict.is_from_cache or UNSET,
+    )
+    return Report(
+        verdict,
+        captured.verdict.ladder,
+        info.torch,
+        info.version,
+        captured.device,
+        remarks=captured.verdict.remarks or None,
+        **structs.asdict(captured.verdict.details),
     )
 
 

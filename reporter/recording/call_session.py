@@ -79,7 +79,7 @@ class Connection:
             pass
 
     def read(self, handle: Callable[[Json], None]) -> None:
-        """Calls `take_answer` for each message until the peer is gone."""
+        """Calls `handle` with each message until the peer is gone."""
         buffer = b""
         try:
             while chunk := self._socket.recv(1 << 16):

@@ -1,7 +1,8 @@
 """Numbers of the private program in the reduced one: each is replaced by a generic number if the
 failure is there with that one too.
 
-What remains had to stay. It is listed in the report and before the report is filed.
+What had to stay is listed in the report and before the report is filed. What was not tried (beyond
+`_MOST`) is not, and the leak check refuses it.
 """
 
 from __future__ import annotations

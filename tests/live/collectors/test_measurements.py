@@ -6,7 +6,7 @@ from typing import Any
 
 from collectors.protocol.candidates import MeasurementLine
 from reporter.execution.fresh_process import run_fresh
-from reporter.pipeline.repro_measurements import gather_lines
+from reporter.pipeline.test_and_pictures import gather_lines
 from tests.support import interpreter
 from tests.support.scripts import text
 

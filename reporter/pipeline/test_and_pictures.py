@@ -20,7 +20,7 @@ from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.json_values import Json
 from reporter.core.kinds import SILENT, WRONG_VALUES
-from reporter.publish.result import Measurements
+from reporter.publish.result import PicturesAndTest
 from reporter.reduce.contrast import has_passed
 from reporter.reduce.workers import WorkerSet
 from reporter.report.folder import TEST
@@ -50,7 +50,9 @@ class FinishedRepro:
     shows: Callable[[Answer], bool]
 
 
-def measure(repro: FinishedRepro, timeout: float, seconds: float, jobs: int) -> Measurements:
+def measure_test_and_pictures(
+    repro: FinishedRepro, timeout: float, seconds: float, jobs: int
+) -> PicturesAndTest:
     """Measures everything for the report of a repro.
 
     Args:
@@ -65,7 +67,7 @@ def measure(repro: FinishedRepro, timeout: float, seconds: float, jobs: int) -> 
         test, shown = _choose_test(repro, timeout)
         lines = looking.result()
     numbers, cells = gather_lines(lines)
-    return Measurements(test, shown, numbers, cells)
+    return PicturesAndTest(test, shown, numbers, cells)
 
 
 def choose_measurements(kind: str, seconds: float) -> MeasurementRequest:

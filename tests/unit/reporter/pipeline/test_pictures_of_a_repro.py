@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reporter.core.kinds import Kind
-from reporter.pipeline.repro_measurements import choose_measurements, gather_lines
+from reporter.pipeline.test_and_pictures import choose_measurements, gather_lines
 
 
 def test_lines_that_were_cut_off_are_no_trouble() -> None:
