@@ -207,6 +207,10 @@ def _watch(torch: Any, recorder: Any, function: Any, compiled: Any, options: Any
             return recorder.call(watched, inner, args, kwargs)
 
         compiled.__dict__["forward"] = forward
+        context = compiled.__dict__.get("dynamo_ctx")
+        if context is not None:
+            watch = functools.partial(_watch, torch, recorder)
+            compiled.__dict__["dynamo_ctx"] = _WatchedContext(context, watch, options)
         return compiled
 
     @functools.wraps(compiled)
@@ -214,3 +218,23 @@ def _watch(torch: Any, recorder: Any, function: Any, compiled: Any, options: Any
         return recorder.call(watched, compiled, args, kwargs)
 
     return call
+
+
+class _WatchedContext:
+    """What a compiled module compiles other functions with: Lightning does so with the steps of a
+    compiled `LightningModule`. A copy, or what is pickled, is the context itself.
+    """
+
+    def __init__(self, context: Any, watch: Callable[..., Any], options: Any) -> None:
+        self.context = context
+        self.watch = watch
+        self.options = options
+
+    def __call__(self, function: Any) -> Any:
+        return self.watch(function, self.context(function), self.options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["context"], name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.context.__reduce_ex__(protocol)

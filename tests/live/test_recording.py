@@ -165,6 +165,7 @@ def test_a_module_runs_as_with_dash_m(record: Record) -> None:
         "module",
         "module_compiled_in_place",
         "by_dynamo_optimize",
+        "by_the_context_of_a_module",
         "without_gradients",
         "and_swallowed",
     ],
