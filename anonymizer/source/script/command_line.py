@@ -8,7 +8,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import cast
+from typing import TypeGuard, cast
 
 #: The class of what argparse makes, until there are public names.
 _CLASS = "<arguments>"
@@ -73,12 +73,45 @@ class _ParsedCalls(ast.NodeTransformer):
         is_function = isinstance(node.func, ast.Name) and node.func.id in self.functions
         if is_function or _parses(node):
             return ast.copy_location(_make_object(), node)
+        if _calls(node, "parse_known_args"):
+            made = ast.Tuple([_make_object(), ast.List([], ast.Load())], ast.Load())
+            return ast.copy_location(made, node)
         return self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        """`options, others = parser.parse_known_args()` as two statements."""
+        self.generic_visit(node)
+        targets = node.targets[0]
+        if not isinstance(targets, ast.Tuple) or not _is_parsed_pair(node.value):
+            return node
+        return [
+            ast.copy_location(ast.Assign([target], value), node)
+            for target, value in zip(targets.elts, node.value.elts)
+        ]
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """`parser.parse_known_args()[0]` as the object alone."""
+        self.generic_visit(node)
+        is_first = ast.unparse(node.slice) == "0"
+        return node.value.elts[0] if is_first and _is_parsed_pair(node.value) else node
 
 
 def _parses(node: ast.AST) -> bool:
+    return _calls(node, "parse_args")
+
+
+def _calls(node: ast.AST, method: str) -> bool:
     called = node.func if isinstance(node, ast.Call) else None
-    return isinstance(called, ast.Attribute) and called.attr == "parse_args"
+    return isinstance(called, ast.Attribute) and called.attr == method
+
+
+def _is_parsed_pair(node: ast.AST) -> TypeGuard[ast.Tuple]:
+    """Whether this stands for the options and the words that are none."""
+    return (
+        isinstance(node, ast.Tuple)
+        and len(node.elts) == 2
+        and ast.unparse(node.elts[0]) == ast.unparse(_make_object())
+    )
 
 
 def _returns_parsed(function: ast.FunctionDef) -> bool:
@@ -86,9 +119,17 @@ def _returns_parsed(function: ast.FunctionDef) -> bool:
     last = function.body[-1]
     if not isinstance(last, ast.Return) or last.value is None:
         return False
-    assigned = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
-    names = {ast.unparse(each) for node in assigned if _parses(node.value) for each in node.targets}
+    assigned = _list_assigned(function)
+    names = {ast.unparse(each) for each, value in assigned if _parses(value)}
     return _parses(last.value) or ast.unparse(last.value) in names
+
+
+def _list_assigned(tree: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+    """What is assigned, with the value that it gets."""
+    nodes = list(ast.walk(tree))
+    plain = ((each, n.value) for n in nodes if isinstance(n, ast.Assign) for each in n.targets)
+    typed = ((n.target, n.value) for n in nodes if isinstance(n, ast.AnnAssign) and n.value)
+    return [*plain, *typed]
 
 
 def _make_object() -> ast.Call:
@@ -100,14 +141,11 @@ def _find_holders(tree: ast.Module, options: Collection[str]) -> set[str]:
     nothing but options is read.
     """
     nodes = list(ast.walk(tree))
-    assigned = (node for node in nodes if isinstance(node, ast.Assign))
     made = ast.unparse(_make_object())
     found = {
         each.id
-        for node in assigned
-        if ast.unparse(node.value) == made
-        for each in node.targets
-        if isinstance(each, ast.Name)
+        for each, value in _list_assigned(tree)
+        if isinstance(each, ast.Name) and ast.unparse(value) == made
     }
     read: dict[str, set[str]] = {node.arg: set() for node in nodes if isinstance(node, ast.arg)}
     for node in nodes:
@@ -152,8 +190,17 @@ class _ValueWriter(ast.NodeTransformer):
         return eval(code, {"__builtins__": {}, **_READERS, **self._known})
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        if all(ast.unparse(target) in self._paths for target in node.targets):
-            return ast.copy_location(ast.Pass(), node)  # the values are those that it has then
+        return self._leave_out(node, node.targets)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        return self._leave_out(node, [node.target])
+
+    def _leave_out(self, node: ast.stmt, targets: Sequence[ast.expr]) -> ast.AST:
+        """Nothing in the place of a statement that changes options alone: their values are those
+        that they have after it.
+        """
+        if all(ast.unparse(target) in self._paths for target in targets):
+            return ast.copy_location(ast.Pass(), node)
         return self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:

@@ -69,12 +69,16 @@ class Compilation(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.generic_visit(node)
         for each in node.body:
-            own = each.decorator_list if isinstance(each, ast.FunctionDef) else []
-            if isinstance(each, ast.FunctionDef) and any(map(self._is_compiler, own)):
+            if not isinstance(each, ast.FunctionDef):
+                continue
+            own, last = each.decorator_list, each.body[-1]
+            if any(map(self._is_compiler, own)):
                 self._attributes.add(each.name)
                 each.decorator_list = [
                     ast.Name(COMPILE, ast.Load()) if self._is_compiler(one) else one for one in own
                 ]
+            elif own and isinstance(last, ast.Return) and last.value and _is_compiled(last.value):
+                self._attributes.add(each.name)  # a property
         return node
 
     def makes(self, called: ast.expr) -> bool:

@@ -17,6 +17,7 @@ from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import PrivateCounterparts, SourceProgram
 from anonymizer.source.script.command_line import NOTHING_GIVEN, CommandLine
 from anonymizer.source.script.compilation import RESULT, Compilation, take_call
+from anonymizer.source.script.decorators import write_decorators_out
 from anonymizer.source.script.imported_names import ImportedNames
 from anonymizer.source.script.processes import Group, become_one_process
 from anonymizer.source.script.renaming import PUBLIC, Renaming, list_words
@@ -53,7 +54,9 @@ def rebuild_script(
             something without a public form.
     """
     tree = ast.parse(text)
-    frames = become_one_process(tree, ImportedNames(tree.body).paths, frames, group)
+    paths = ImportedNames(tree.body).paths
+    frames = become_one_process(tree, paths, frames, group)
+    frames = write_decorators_out(tree, frames, paths)
     tree = DictWriter().visit(command_line.write_values(tree))
     steps, last, inner = list_steps(PairSplitter(tree).visit(tree), frames)
     *steps, last = command_line.define([*steps, last])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.source.locations import BLOCKS, IdentifierRenaming, NodeExchange, list_bodies
+from anonymizer.source.script.decorators import has_line
 from anonymizer.source.symbols.symbol_table import SourceError
 
 #: Functions of the script with a line in each, from the outermost to the one that makes the call.
@@ -45,16 +46,18 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
         steps = [*(each for each in steps if each is not function), *_copy_body(function, line)]
     while True:
         at = _find_step(steps, line)
+        ending = _end_with(steps[at], line)
         if not inner:
             return steps[:at], steps[at], None
         name = inner[0][0]
-        function = _find_function([*tree.body, *steps[:at]], *inner[0])
+        function = _find_function([*tree.body, *steps[: at + 1]], *inner[0])
         found = _find_call(steps[at], name, line) if function is not None else None
         if function is None or found is None:
             return steps[:at], steps[at], name
         statement, call = found
         try:
-            steps = _write_out(steps, at, function, found, inner[0][1])
+            is_last = statement is ending
+            steps = _write_out(steps[: at + 1], function, found, inner[0][1], is_last)
         except SourceError:
             if not call.args and not call.keywords and not isinstance(call.func, ast.Attribute):
                 raise
@@ -64,22 +67,47 @@ def list_steps(tree: ast.Module, frames: Frames) -> tuple[list[ast.stmt], ast.st
 
 def _write_out(
     steps: Sequence[ast.stmt],
-    at: int,
     function: ast.FunctionDef,
     found: tuple[ast.stmt, ast.Call],
     line: int,
+    is_last: bool,
 ) -> list[ast.stmt]:
-    """The steps with a function in the place of its call: up to a line of it where the call is a
-    step of its own, which is the last then, and whole where it stands in a loop or a `with`.
+    """The steps with a function in the place of its call in the last of them: up to a line of it
+    where nothing follows the call, and whole where it stands in a loop.
     """
+    *before, step = steps
     statement, call = found
     function, bound = _bind_object(function, call)
     bound += _bind(function, call)
-    if statement is steps[at]:
-        body = [*bound, *_copy_body(function, line)]
-        return [*_leave_out(steps[:at], function), *body]
-    body = [*bound, *_copy_whole_body(function, statement, call)]
-    return [*steps[:at], _put_into(steps[at], statement, body)]
+    if not is_last:
+        body = [*bound, *_copy_whole_body(function, statement, call)]
+        return [*before, _put_into(step, statement, body)]
+    body = [*bound, *_copy_body(function, line)]
+    if statement is step:
+        return [*_leave_out(before, function), *body]
+    return [*_leave_out(before, function), _put_into(step, statement, body)]
+
+
+def _end_with(step: ast.stmt, line: int) -> ast.stmt:
+    """Takes what follows the statement of a line out of a `with`, and out of those in it; answers
+    the statement.
+    """
+    while isinstance(step, ast.With):
+        at = max((at for at, each in enumerate(step.body) if _reaches(each, line)), default=None)
+        if at is None:
+            break
+        del step.body[at + 1 :]
+        step = step.body[-1]
+    return step
+
+
+def _reaches(statement: ast.stmt, line: int) -> bool:
+    """Whether a line belongs to a statement or to one that was put into it; a `def` around it does
+    not count.
+    """
+    return not isinstance(statement, _SCOPES) and any(
+        isinstance(node, ast.stmt) and has_line(node, line) for node in walk_scope([statement])
+    )
 
 
 def _find_function(statements: Sequence[ast.stmt], name: str, line: int) -> ast.FunctionDef | None:
@@ -88,9 +116,7 @@ def _find_function(statements: Sequence[ast.stmt], name: str, line: int) -> ast.
         node
         for each in statements
         for node in ast.walk(each)
-        if isinstance(node, ast.FunctionDef)
-        and node.name == name
-        and node.lineno <= line <= (node.end_lineno or line)
+        if isinstance(node, ast.FunctionDef) and node.name == name and has_line(node, line)
     ]
     return found[-1] if found else None
 
@@ -163,12 +189,17 @@ def _put_into(step: ast.stmt, statement: ast.stmt, body: Sequence[ast.stmt]) -> 
 def _bind_object(
     function: ast.FunctionDef, call: ast.Call
 ) -> tuple[ast.FunctionDef, list[ast.stmt]]:
-    """A method as a function without `self`, which its text has another name for, and the
-    statements that bind that; any other function as it is.
+    """A method as a function without `self`, or the class, which its text has another name for, and
+    the statements that bind that; any other function as it is.
     """
     if not isinstance(call.func, ast.Attribute):
         return function, []
     made = copy.deepcopy(function)
+    kind = [ast.unparse(each) for each in made.decorator_list]
+    if kind in (["staticmethod"], ["classmethod"]):
+        made.decorator_list = []
+    if kind == ["staticmethod"]:
+        return made, []
     parameters = made.args.posonlyargs or made.args.args
     reads_class = any(isinstance(each, ast.Name) and each.id == "super" for each in ast.walk(made))
     if not parameters or reads_class:
@@ -267,7 +298,7 @@ def _without_end(node: ast.stmt, line: int) -> list[ast.stmt]:
 
 
 def _has_line(statements: Sequence[ast.stmt], line: int) -> bool:
-    return any(each.lineno <= line <= (each.end_lineno or line) for each in statements)
+    return any(has_line(each, line) for each in statements)
 
 
 def _find_step(steps: Sequence[ast.stmt], line: int) -> int:
@@ -275,11 +306,8 @@ def _find_step(steps: Sequence[ast.stmt], line: int) -> int:
     of which the line is inside is none.
     """
     for at in reversed(range(len(steps))):
-        if isinstance(steps[at], _SCOPES):
-            continue
-        for node in walk_scope([steps[at]]):
-            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
-                return at
+        if _reaches(steps[at], line):
+            return at
     raise SourceError("the call is made by no statement of the script itself")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from reporter.recording import questions
 from tests.support.watched import watch
 
@@ -30,11 +32,41 @@ main()
 """
 
 
-def test_plain_options_are_told(tmp_path: Path) -> None:
-    recording = watch(PROGRAM, tmp_path)
+#: It keeps nothing of what argparse has made: neither the whole, nor the part of a subcommand.
+LET_GO = """
+import argparse
+import torch
+
+@torch.compile(backend="eager")
+def scale(x, rate):
+    return x * rate if torch.compiler.is_compiling() else x
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=float, default=0.25)
+    train = parser.add_subparsers().add_parser("train")
+    train.add_argument("--sizes", nargs="*", default=[2, 3])
+    return parser.parse_args(["train"])
+
+class Run:
+    def __init__(self, options):
+        options.rate *= 2
+        self.x = torch.ones(options.sizes)
+        self.rate = options.rate
+        options.sizes = [3]
+
+Run(parse()).x.sum()
+run = Run(parse())
+scale(run.x, run.rate)
+"""
+
+
+@pytest.mark.parametrize("program, sizes", [(PROGRAM, "[2, 3]"), (LET_GO, "[3]")])
+def test_plain_options_are_told(program: str, sizes: str, tmp_path: Path) -> None:
+    recording = watch(program, tmp_path)
     (finding,) = recording.findings
     try:
         answer = finding.call_session.request(questions.gather(), 60)
-        assert answer.get("parsed") == {"rate": "0.5", "sizes": "[2, 3]"}
+        assert answer.get("parsed") == {"rate": "0.5", "sizes": sizes}
     finally:
         recording.close()

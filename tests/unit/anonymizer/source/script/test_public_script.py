@@ -575,6 +575,32 @@ def test_what_argparse_made_is_written_where_it_is_read() -> None:
     assert "attr2 = 3" not in found
 
 
+@pytest.mark.parametrize(
+    "parse",
+    [
+        "options: argparse.Namespace = parser.parse_args()",
+        "options, _ = parser.parse_known_args()",
+        "options = parser.parse_known_args()[0]",
+    ],
+)
+def test_an_option_that_the_script_changes_is_what_it_is_then(parse: str) -> None:
+    text = f"""
+        import argparse
+        import torch
+
+        parser = argparse.ArgumentParser()
+        {parse}
+        options.width *= 2
+        options.seed = options.seed or 7
+        torch.manual_seed(options.seed)
+        torch.compile(torch.relu)(torch.ones(options.width))  # fails
+        """
+    values = {"width": "8", "seed": "7"}
+    found = definitions(text, command_line=CommandLine((), values))
+    assert "*=" not in found and "attr" not in found
+    assert "torch.manual_seed(7)" in found and "torch.ones(8)" in found
+
+
 def test_a_method_that_leads_to_the_call_is_written_where_it_is_called() -> None:
     values = {"width": "4", "mode": "'velkor-fast'", "plain": "False", "seed": "3"}
     found = rebuild_parsed(PARSED, CommandLine((), values))
@@ -669,7 +695,11 @@ def test_a_decorator_that_would_be_lost_ends_the_rewriting() -> None:
     text = """
         import torch
 
-        @torch.no_grad()
+        def twice(function):
+            function()
+            return function
+
+        @twice
         def main():
             torch.compile(torch.relu)(torch.ones(2))  # fails
 
