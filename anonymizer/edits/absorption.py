@@ -12,7 +12,7 @@ import ast
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,11 @@ from anonymizer.source.program import SourceProgram
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
 _DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 _NOT_OURS = (ast.Yield, ast.YieldFrom, ast.Await)
+_CALLED = (ast.Call, ast.Attribute)
+#: The decorators, if any, of what is called by an object, by its class, and of what is only read.
+_OF_OBJECT = ("", "staticmethod")
+_OF_CLASS = ("classmethod", "staticmethod")
+_PROPERTIES = ("property", "functools.cached_property")
 
 
 def replace_single_lists(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -82,7 +87,8 @@ class _Target:
 
     `owner` is the class whose method or block it is, `made` the statement that makes that block,
     and `moved` the statements of the block's own constructor. `object` is the variable with the
-    object whose method it is, where a script calls it.
+    object whose method it is, where a script calls it, or what makes that object; of a method of
+    the class it is the class.
     """
 
     function: ast.FunctionDef
@@ -161,15 +167,16 @@ def _list_calls_of(
 ) -> Iterator[_CallSite]:
     for statement in body:
         for location in (
-            find_expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
+            find_expressions(statement, _CALLED) if isinstance(statement, _SIMPLE) else ()
         ):
-            found = _resolve(index, owner, location[3].func)
+            found = _resolve(index, owner, location[3])
             if found is not None and found.function is not caller:
                 yield _CallSite(body, statement, location, caller, found)
 
 
-def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
-    """What is called, if that is its only call."""
+def _resolve(index: _Index, owner: ast.ClassDef | None, called: ast.expr) -> _Target | None:
+    """What is called, if that is its only call; a property is where it is read."""
+    target = called.func if isinstance(called, ast.Call) else called
     if isinstance(target, ast.Name):
         function = index.functions.get(target.id)
         once = function is not None and index.mentions[target.id] == 1
@@ -178,10 +185,8 @@ def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Ta
         return None
     base = ast.unparse(target.value)
     if owner is None:
-        made_by = index.objects.get(base)
-        method = _find_method(made_by, target.attr) if made_by is not None else None
-        return _Target(method, True, made_by, object=base) if method is not None else None
-    if base != "self":
+        return _resolve_member(index, target, isinstance(called, ast.Call))
+    if base != "self" or not isinstance(called, ast.Call):
         return None
     method = _find_method(owner, target.attr)
     if method is not None:
@@ -189,11 +194,36 @@ def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Ta
     return _find_block(index, owner, target.attr)
 
 
-def _find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    """A method of a class that is nothing but a function; `forward` is called by its module."""
+def _resolve_member(index: _Index, target: ast.Attribute, is_call: bool) -> _Target | None:
+    """The method of an object or a class that a script calls, or the property that it reads."""
+    base = target.value
+    name = ast.unparse(base.func if isinstance(base, ast.Call) else base)
+    of_class = index.classes.get(name)
+    owner = of_class or index.objects.get(name)
+    if owner is None:
+        return None
+    if of_class is not None and not isinstance(base, ast.Call):
+        kinds = _OF_CLASS
+    else:
+        kinds = _OF_OBJECT if is_call else _PROPERTIES
+    method = _find_method(owner, target.attr, kinds)
+    if method is None:
+        return None
+    is_bound = [ast.unparse(each) for each in method.decorator_list] != ["staticmethod"]
+    return _Target(method, is_bound, owner, object=ast.unparse(base) if is_bound else "")
+
+
+def _find_method(
+    owner: ast.ClassDef, name: str, kinds: Sequence[str] = _OF_OBJECT
+) -> ast.FunctionDef | None:
+    """A method of a class with one of some decorators, or none; `forward` is called by its
+    module.
+    """
     for node in owner.body:
-        if isinstance(node, ast.FunctionDef) and node.name == name and node.args.args:
-            return None if node.decorator_list or name == "forward" else node
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            own = " ".join(ast.unparse(each) for each in node.decorator_list)
+            is_first = bool(node.args.args) or own == "staticmethod"
+            return node if own in kinds and is_first and name != "forward" else None
     return None
 
 
@@ -223,13 +253,17 @@ def _change(called: _CallSite) -> bool:
     """Writes what is called in the place of its call; False where that is not the same."""
     target, call = called.target, called.location[3]
     function = copy.deepcopy(target.function)
-    given = match_arguments(function, call, target.bound)
+    arguments = call if isinstance(call, ast.Call) else ast.Call(call, [], [])
+    given = match_arguments(function, arguments, target.bound)
     result = _take_result(function)
     if given is None or result is None:
         return False
+    own = function.args.args[0].arg if target.object else ""
+    if not target.object.isidentifier() and target.object:
+        given = {own: ast.parse(target.object, mode="eval").body, **given}
     renamed = _choose_new_names(called, function, given)
-    if target.object:
-        renamed[function.args.args[0].arg] = target.object
+    if target.object.isidentifier():
+        renamed[own] = target.object
     renaming = IdentifierRenaming(renamed)
     parameters: list[ast.stmt] = [
         ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
@@ -285,6 +319,7 @@ def _drop(target: _Target) -> None:
         return
     if target.made is None:
         target.owner.body.remove(target.function)
+        target.owner.body = target.owner.body or [ast.Pass()]
         return
     body = next(body for body in list_bodies(target.owner) if target.made in body)
     at = body.index(target.made)

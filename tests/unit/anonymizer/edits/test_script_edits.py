@@ -87,6 +87,41 @@ def test_a_method_with_two_ends_or_two_calls_stays(more: str, other: str) -> Non
     assert apply(absorb, script(CALLED_METHOD.format(more=more, other=other))) == []
 
 
+def test_what_is_called_without_an_object_is_written_where_a_script_calls_it() -> None:
+    program = script("""
+        class Thing1:
+            attr1 = 3
+            @classmethod
+            def attr2(arg1, arg2):
+                return arg1(arg2)
+            @staticmethod
+            def attr3(arg1, arg2):
+                return arg1 + arg2
+        value1 = Thing1.attr2(2)
+        value2 = Thing1.attr3(value1, value1)
+        out = compile(fn)(value2)
+        """)
+    first, second = (text for text, _ in apply(absorb, program))
+    assert "\narg2 = 2\nvalue1 = Thing1(arg2)\n" in first and "classmethod" not in first
+    assert "\narg2 = value1\nvalue2 = arg1 + arg2\n" in second and "staticmethod" not in second
+
+
+@pytest.mark.parametrize("kind", ["property", "functools.cached_property"])
+@pytest.mark.parametrize("made", ["Thing1(1)", "value1"])
+def test_a_property_is_written_where_a_script_reads_it(kind: str, made: str) -> None:
+    program = script(f"""
+        class Thing1:
+            @{kind}
+            def attr1(self):
+                return helper1
+        value1 = Thing1(2)
+        out = compile({made}.attr1)(value1)
+        """)
+    ((text, _),) = apply(absorb, program)
+    assert "class Thing1:\n    pass\n" in text
+    assert text.endswith("out = compile(helper1)(value1)")
+
+
 MODULE = """
     class Block1(nn.Module):
         def forward(self, x, y):
