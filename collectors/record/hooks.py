@@ -57,7 +57,8 @@ class _AfterImport:
 
 def install(recorder: Any) -> None:
     """Arranges for torch.compile, torch._dynamo.optimize, torch.export, AOTInductor and
-    torch.onnx to be watched, now or once they are imported.
+    torch.onnx to be watched, now or once they are imported, and for the kernels of custom operators
+    to be kept.
     """
     exports = Exports(recorder)
     patches: Tuple[Tuple[str, Callable[[Any, Any], None]], ...] = (
@@ -66,6 +67,7 @@ def install(recorder: Any) -> None:
         ("torch.export", lambda module, _: exports.patch_export(module)),
         ("torch._export", lambda module, _: exports.patch_libraries(module)),
         ("torch.onnx", lambda module, _: exports.patch_onnx(module)),
+        ("torch", lambda module, _: _keep_kernels(module)),
         ("torch", _patch_compile),
     )
     for name, patch in patches:
@@ -103,6 +105,12 @@ def call_when_imported(name: str, then: Callable[[Any], None]) -> None:
 
 def _call_reversed(patch: Callable[[Any, Any], None], recorder: Any, module: Any) -> None:
     patch(module, recorder)
+
+
+def _keep_kernels(torch: Any) -> None:
+    from ..trace import custom_operators  # it imports torch, as the program has by now
+
+    custom_operators.keep_kernels(torch.library)
 
 
 def _patch_compile(torch: Any, recorder: Any) -> None:

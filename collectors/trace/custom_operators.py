@@ -4,18 +4,86 @@ written down again.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import sys
-from typing import Any, Callable, Optional
+from types import FunctionType
+from typing import Any, Callable, Dict, Optional
 
 import torch
 
 from ..protocol.program_source import Reference
 
+#: The kernels that `torch.library.Library.impl` was given, by operator and dispatch key.
+_KERNELS: Dict[str, Dict[str, Any]] = {}
+
+
+def keep_kernels(library: Any) -> None:
+    """Keeps the kernels that a program registers from now on: torch hands them on to its dispatcher
+    alone (`Library.impl` of `torch/library.py`, 2.0 to 2.15).
+
+    Args:
+        library: the module `torch.library`.
+    """
+    original = library.Library.impl
+
+    @functools.wraps(original)
+    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> Any:
+        made = original(self, op_name, fn, dispatch_key, **kwargs)
+        name = op_name if isinstance(op_name, str) else op_name._schema.name
+        whole = name if "::" in name else "{}::{}".format(self.ns, name)
+        _KERNELS.setdefault(whole, {})[dispatch_key or self.dispatch_key] = fn
+        return made
+
+    library.Library.impl = impl
+
+
+class LibraryOperator:
+    """An operator that was defined by `torch.library.Library`, with what `CustomOpDef` has of
+    one.
+    """
+
+    _vmap_fn = _backward_fn = _setup_context_fn = None
+    _backend_fns: Dict[Any, Any] = {}
+
+    def __init__(self, schema: Any, kernel: Any, fake: Any) -> None:
+        self._schema = str(schema)[len(schema.name) :]
+        self._init_fn, self._abstract_fn = kernel, fake
+
+
+def _find_library_operator(value: Any) -> Optional[LibraryOperator]:
+    """An operator without overloads that has one Python kernel, and perhaps one for fake tensors;
+    what autograd does with it is not known here.
+    """
+    if isinstance(value, torch._ops.OpOverloadPacket):
+        value = value.default if value.overloads() == ["default"] else None
+    schema = value._schema if isinstance(value, torch._ops.OpOverload) else None
+    if schema is None or schema.overload_name:
+        return None
+    kernels = dict(_KERNELS.get(schema.name, {}))
+    # what `register_fake` is given reaches the dispatcher in a wrapper
+    meta, fake = kernels.pop("Meta", None), _find_fake(schema.name)
+    if len(kernels) != 1 or not kernels.keys() <= {"CPU", "CUDA", "CompositeExplicitAutograd"}:
+        return None
+    (kernel,) = kernels.values()
+    return LibraryOperator(schema, kernel, fake or meta)
+
+
+def _find_fake(name: str) -> Any:
+    """What `torch.library.register_fake` was given for an operator; it is `func` in a wrapper
+    (`_check_pystubs_once` of `torch/library.py`, 2.4 to 2.15).
+    """
+    registry = getattr(sys.modules.get("torch._library.simple_registry"), "singleton", None)
+    kernel = getattr(registry.find(name).fake_impl, "kernel", None) if registry else None
+    found = getattr(kernel, "func", None)
+    inner = inspect.getclosurevars(found).nonlocals if isinstance(found, FunctionType) else {}
+    return inner["func"] if {"func", "qualname"} <= inner.keys() else found
+
 
 def find_definition(value: Any) -> Any:
-    """The `CustomOpDef` of an operator, given as that, as a packet or as an overload; None for all
-    others.
+    """The `CustomOpDef` of an operator, given as that, as a packet or as an overload, or what
+    stands for it; None for all others.
     """
     module = sys.modules.get("torch._library.custom_ops")  # since torch 2.4
     known = getattr(module, "OPDEFS", None)
@@ -23,9 +91,12 @@ def find_definition(value: Any) -> Any:
         return None
     if isinstance(value, getattr(module, "CustomOpDef", ())):
         return value
+    name = None
     if isinstance(value, torch._ops.OpOverloadPacket):
-        return known.get(value._qualified_op_name)
-    return known.get(value._schema.name) if isinstance(value, torch._ops.OpOverload) else None
+        name = value._qualified_op_name
+    elif isinstance(value, torch._ops.OpOverload):
+        name = value._schema.name
+    return known.get(name) or _find_library_operator(value)
 
 
 _ARGUMENT = re.compile(r"(?P<type>[^ ]+) (?P<name>\w+)(?:=(?P<default>[^\"']*))?")
@@ -36,7 +107,8 @@ def build_operator_reference(found: Any, ref: Callable[[Any], Reference]) -> Opt
     torch's notation.
 
     Args:
-        found: what `torch.library.custom_op` has made, of `torch/_library/custom_ops.py`.
+        found: what `torch.library.custom_op` has made, of `torch/_library/custom_ops.py`, or a
+            `LibraryOperator`.
         ref: gives the reference to a function.
 
     Returns:

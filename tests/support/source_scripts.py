@@ -19,6 +19,7 @@ import torch
 from anonymizer.source.rewriting import SourceError, rebuild
 from collectors.machine import vocabulary
 from collectors.source import equivalence, introspection, source
+from collectors.trace import custom_operators
 from reporter.reduce.source_candidates import RewrittenProgram
 from reporter.whole_model.source_model import build_request
 from tests.support.round_trips import call_of, in_a_fork
@@ -35,7 +36,10 @@ def words() -> Any:
 
 
 def namespace(path: Path) -> dict[str, Any]:
-    """What a program defines; only for a fork, since its modules stay."""
+    """What a program defines; only for a fork, since its modules stay, and the kernels of its
+    operators are kept.
+    """
+    custom_operators.keep_kernels(torch.library)
     sys.path.insert(0, str(path.parent))
     return runpy.run_path(str(path))
 

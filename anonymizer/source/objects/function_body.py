@@ -341,6 +341,8 @@ class Rewriter(ast.NodeTransformer):
 _DROPPED = {
     "torch.compile",
     "torch.library.custom_op",
+    "torch.library.impl",
+    "torch.library.impl_abstract",
     "torch.library.register_fake",
     "torch._dynamo.optimize",
     "torch._dynamo.eval_frame.optimize",
