@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from anonymizer.graph.containers import name_container
 from anonymizer.graph.repro import PROGRAM_FACTORY
 from anonymizer.source.program import CONTAINER_METHODS, find_state_reader
+from anonymizer.source.symbols.imports import STDLIB
 from reporter.core.kinds import Layer
 
 _SIGNS: dict[type[ast.operator], str] = {
@@ -30,6 +31,7 @@ _BITS: dict[type[ast.operator], tuple[str, str]] = {
 }
 _ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
 _FUNCTION = "torch.autograd.Function"
+_CUSTOM_OPERATOR = "torch.library.custom_op"
 #: What NumPy calls arithmetic otherwise.
 _OF_ARRAYS = {"sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}
 #: What changes a dtype and computes nothing.
@@ -85,10 +87,19 @@ def list_python_words(text: str) -> tuple[str, ...]:
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
+    hooks = [
+        node.func.attr
+        for node in parts
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr.endswith("_hook")
+    ]
     words = [word for node in parts if (word := _name_statement(node))]
+    if hooks:  # which are functions of one line
+        words = [word for word in words if word != "lambda"]
     types = _find_container_types(tree)
     called = [_name_builtin(node.func, types) for node in parts if isinstance(node, ast.Call)]
-    return tuple(dict.fromkeys(filter(None, [*decorators, *special, *words, *called])))[
+    return tuple(dict.fromkeys(filter(None, [*decorators, *hooks, *special, *words, *called])))[
         :_MOST_WORDS
     ]
 
@@ -160,7 +171,7 @@ def list_operators(text: str) -> tuple[str, ...]:
     tree = ast.parse(text)
     if _FUNCTION in _list_transforms(tree) and not re.search(r"\b(compile|export)\b", text):
         return (_FUNCTION,)
-    layers = _find_layers(tree)
+    layers = _find_layers(tree) | _find_custom_operators(tree)
     nodes = [node for function in _list_compiled(tree) for node in ast.walk(function)]
     blocks = [node for node in nodes if isinstance(node, ast.With)]
     contexts = {id(item.context_expr) for block in blocks for item in block.items}
@@ -291,20 +302,30 @@ def _find_layers(tree: ast.Module) -> dict[str, str]:
     }
 
 
+def _find_custom_operators(tree: ast.Module) -> dict[str, str]:
+    """What registers the operators that a repro has of its own, by their names."""
+    return {
+        ast.unparse(node.targets[0]): _CUSTOM_OPERATOR
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == _CUSTOM_OPERATOR
+    }
+
+
 def _name_callee(node: ast.expr, layers: Mapping[str, str]) -> str:
     text = ast.unparse(node)
     if isinstance(node, ast.Call):  # what a call returned is called; that call tells itself
         return ""
     if isinstance(node, ast.Attribute) and node.attr in CONTAINER_METHODS:
         return ""
-    if _GENERATED.fullmatch(text.rpartition(".")[2]):
+    if layers.get(text) == _CUSTOM_OPERATOR or _GENERATED.fullmatch(text.rpartition(".")[2]):
         return layers.get(text, "")
     if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
         # a method of what a call returned; a special one of a base class is no operation
         return "" if re.fullmatch(r"__\w+__", node.attr) else node.attr
     if text.startswith("self.") and text.count(".") == 1:
         return text.removeprefix("self.").rstrip("0123456789_")
-    for prefix in ("torch.", "F.", "numpy."):
-        if text.startswith(prefix):
-            return text
+    if text.split(".")[0] in ("torch", "nn", "F", "numpy", *STDLIB):
+        return text if "." in text else ""
     return text.rsplit(".", 1)[-1] if "." in text else ""

@@ -24,6 +24,31 @@ def test_operators_are_named_as_people_call_them() -> None:
     assert list_operators(numbered) == ("conj", "conv")
 
 
+def test_what_is_not_torchs_own_is_named_by_where_it_comes_from() -> None:
+    program = (
+        "def helper1(x, y):\n    y.copy_(x)\n\n"
+        "operator1 = torch.library.custom_op('repro::operator1', helper1, mutates_args=('y',))\n\n"
+        "def repro(x):\n    operator1(x.clone(), x)\n    return x * float(os.getenv('text1'))\n"
+    )
+    assert set(list_operators(program)) == {"torch.library.custom_op", "clone", "os.getenv"}
+
+
+def test_a_hook_tells_more_than_the_function_that_it_is() -> None:
+    program = (
+        "def program(compile):\n"
+        "    class Thing1(nn.Module):\n"
+        "        def __init__(self):\n"
+        "            super().__init__()\n"
+        "            self.attr1 = nn.Linear(2, 2)\n"
+        "        def forward(self, x):\n"
+        "            return self.attr1(x)\n"
+        "    value1 = Thing1()\n"
+        "    value1.attr1.register_forward_hook(lambda a, b, c: c + 1)\n"
+        "    return compile(value1)(torch.ones(2, 2))\n"
+    )
+    assert name_operators(program, Layer.DYNAMO) == ("register_forward_hook", "nn.Linear")
+
+
 def test_arithmetic_of_arrays_is_numpys() -> None:
     program = (
         "def repro(x):\n    return {}\n\n\ndef inputs():\n    return (torch.ones(3).numpy(),)\n"
