@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,7 +87,16 @@ def _list_blocks(program: SourceProgram) -> list[list[ast.stmt]]:
 
 
 def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Put the body of an `if`, `for`, `with`, `try`, `while` or `match` in its place."""
+    """Put the body of an `if`, `for`, `with`, `try`, `while` or `match` in its place; first those of
+    all that are a `with` of the same contexts, since calls in one and outside of it differ.
+    """
+    texts = Counter(
+        _read_contexts(node) for node in ast.walk(program.definitions) if isinstance(node, ast.With)
+    )
+    for contexts in (text for text, count in texts.items() if count > 1):
+        made = copy.deepcopy(program)
+        _WithoutContexts(contexts).visit(made.definitions)
+        yield made
 
     def locate(each: SourceProgram) -> list[Any]:
         return [
@@ -106,6 +116,21 @@ def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
         body[at : at + 1] = before + part
 
     yield from change_each(program, locate, change)
+
+
+def _read_contexts(node: ast.With) -> str:
+    return ", ".join(ast.unparse(item) for item in node.items)
+
+
+class _WithoutContexts(ast.NodeTransformer):
+    """The bodies of each `with` of some contexts in its place."""
+
+    def __init__(self, contexts: str) -> None:
+        self.contexts = contexts
+
+    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.body if _read_contexts(node) == self.contexts else node
 
 
 def _list_parts(node: ast.stmt) -> list[list[ast.stmt]]:

@@ -87,6 +87,21 @@ def test_a_method_with_two_ends_or_two_calls_stays(more: str, other: str) -> Non
     assert apply(absorb, script(CALLED_METHOD.format(more=more, other=other))) == []
 
 
+def test_contexts_of_several_calls_go_together() -> None:
+    program = script("""
+        with torch.no_grad():
+            compiled(value1)
+        value1.eval()
+        with torch.no_grad():
+            out = compiled(value1)
+        with torch.device('cpu'):
+            pass
+        """)
+    first, *others = (text for text, _ in apply(unwrap, program))
+    assert "no_grad" not in first and "torch.device" in first and "value1.eval()\nout" in first
+    assert [text.count("no_grad") for text in others] == [1, 1, 2]
+
+
 def test_what_is_called_without_an_object_is_written_where_a_script_calls_it() -> None:
     program = script("""
         class Thing1:
