@@ -87,8 +87,9 @@ def _list_blocks(program: SourceProgram) -> list[list[ast.stmt]]:
 
 
 def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Put the body of an `if`, `for`, `with`, `try`, `while` or `match` in its place; first those of
-    all that are a `with` of the same contexts, since calls in one and outside of it differ.
+    """Put the body of an `if`, `for`, `with`, `try`, `while` or `match` in its place; first the
+    bodies of all that are a `with` of the same contexts, since calls in one and outside of it
+    differ.
     """
     texts = Counter(
         _read_contexts(node) for node in ast.walk(program.definitions) if isinstance(node, ast.With)

@@ -13,6 +13,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
+from types import ModuleType
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from ..protocol.starting import RecorderSpec
@@ -107,7 +108,7 @@ def _call_reversed(patch: Callable[[Any, Any], None], recorder: Any, module: Any
     patch(module, recorder)
 
 
-def _keep_kernels(torch: Any) -> None:
+def _keep_kernels(torch: ModuleType) -> None:
     from ..trace import custom_operators  # it imports torch, as the program has by now
 
     custom_operators.keep_kernels(torch.library)

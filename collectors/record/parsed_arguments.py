@@ -5,13 +5,14 @@ it, and what a call needs is asked only when that fails.
 from __future__ import annotations
 
 import functools
-from typing import Any, List
+from types import ModuleType
+from typing import List
 
 from . import hooks
 
 #: A program that parses more often reads commands of its own.
 _MOST = 20
-_KEPT: List[Any] = []
+_KEPT: List[object] = []
 
 
 def keep() -> None:
@@ -19,11 +20,11 @@ def keep() -> None:
     hooks.call_when_imported("argparse", _patch)
 
 
-def _patch(argparse: Any) -> None:
+def _patch(argparse: ModuleType) -> None:
     original = argparse.ArgumentParser.parse_known_args
 
     @functools.wraps(original)
-    def parse_known_args(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def parse_known_args(self: object, *args: object, **kwargs: object) -> object:
         known = len(_KEPT)
         made = original(self, *args, **kwargs)
         # those of subcommands, made meanwhile, are copied into the whole, which may change later

@@ -8,18 +8,18 @@ import functools
 import inspect
 import re
 import sys
-from types import FunctionType
-from typing import Any, Callable, Dict, Optional
+from types import FunctionType, ModuleType
+from typing import Any, Callable, Dict, Optional, Union
 
 import torch
 
 from ..protocol.program_source import Reference
 
 #: The kernels that `torch.library.Library.impl` was given, by operator and dispatch key.
-_KERNELS: Dict[str, Dict[str, Any]] = {}
+_KERNELS: Dict[str, Dict[str, object]] = {}
 
 
-def keep_kernels(library: Any) -> None:
+def keep_kernels(library: ModuleType) -> None:
     """Keeps the kernels that a program registers from now on: torch hands them on to its dispatcher
     alone (`Library.impl` of `torch/library.py`, 2.0 to 2.15).
 
@@ -29,8 +29,14 @@ def keep_kernels(library: Any) -> None:
     original = library.Library.impl
 
     @functools.wraps(original)
-    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> Any:
-        made = original(self, op_name, fn, dispatch_key, **kwargs)
+    def impl(
+        self: torch.library.Library,
+        op_name: Union[str, torch._ops.OpOverload],
+        fn: object,
+        dispatch_key: str = "",
+        **kwargs: object,
+    ) -> object:
+        made: object = original(self, op_name, fn, dispatch_key, **kwargs)
         name = op_name if isinstance(op_name, str) else op_name._schema.name
         whole = name if "::" in name else "{}::{}".format(self.ns, name)
         _KERNELS.setdefault(whole, {})[dispatch_key or self.dispatch_key] = fn
@@ -45,14 +51,14 @@ class LibraryOperator:
     """
 
     _vmap_fn = _backward_fn = _setup_context_fn = None
-    _backend_fns: Dict[Any, Any] = {}
+    _backend_fns: Dict[object, object] = {}
 
-    def __init__(self, schema: Any, kernel: Any, fake: Any) -> None:
+    def __init__(self, schema: torch.FunctionSchema, kernel: object, fake: object) -> None:
         self._schema = str(schema)[len(schema.name) :]
         self._init_fn, self._abstract_fn = kernel, fake
 
 
-def _find_library_operator(value: Any) -> Optional[LibraryOperator]:
+def _find_library_operator(value: object) -> Optional[LibraryOperator]:
     """An operator without overloads that has one Python kernel, and perhaps one for fake tensors;
     what autograd does with it is not known here.
     """
@@ -70,7 +76,7 @@ def _find_library_operator(value: Any) -> Optional[LibraryOperator]:
     return LibraryOperator(schema, kernel, fake or meta)
 
 
-def _find_fake(name: str) -> Any:
+def _find_fake(name: str) -> object:
     """What `torch.library.register_fake` was given for an operator; it is `func` in a wrapper
     (`_check_pystubs_once` of `torch/library.py`, 2.4 to 2.15).
     """

@@ -66,6 +66,8 @@ def test_a_report_of_a_real_bug_is_one_that_a_maintainer_would_accept(
         ("counts_on_a_function", "stale_graph", "compiled = torch.compile(program())"),
         # its command line is parsed, and a method makes the call
         ("filter_of_a_service", "stale_graph", "os.getenv("),
+        # it lets go of its options, and all its functions and methods are decorated
+        ("evaluation_of_a_turbine", "stale_graph", "os.getenv("),
     ],
 )
 def test_what_used_to_end_without_a_repro_or_with_another_fault(
