@@ -54,6 +54,19 @@ def describe(comparison: Comparison | None) -> str:
     return text
 
 
+def describe_against_float64(comparison: Comparison) -> str:
+    """The worst value of an operator in eager mode, held against its run in float64."""
+    worst = find_worst_value(comparison)
+    if worst is None:
+        return "against float64"
+    if worst.get("nan_moved"):
+        exact, eager = worst.get("nan") or (0, 0)
+        said = f"{eager} NaN of {worst['elements']} elements, in float64 {exact or 'none'}"
+    else:
+        said = f"off float64 by {worst.get('max_abs_error', float('nan')):.4g} at most"
+    return f"{worst['where']}: {said}"
+
+
 #: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
 _GRAVITY = (
     *(Property.STRUCTURE, Property.TYPE, Property.SHAPE, Property.DTYPE, Property.DEVICE),

@@ -13,6 +13,7 @@ from collectors.protocol.starting import OperatorError
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
+from reporter.diagnose.comparisons import describe_against_float64
 from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.diagnose.ladder import LadderRunner
 from reporter.diagnose.measuring import make_diagnosis
@@ -86,8 +87,8 @@ def judge_value(runner: LadderRunner) -> Diagnosis:
         summary = "The operator gives what float64 gives, once it is called alone."
         return make_diagnosis(runner, Kind.NOT_REPRODUCED, Layer.EAGER, summary, cited)
     seen = (2, 2) if eager.agrees and again.agrees else (1, 2)
-    detail = runner.ladder[EXACT].detail
-    summary = f"An operator returns wrong values in eager mode ({detail or 'against float64'})."
+    detail = describe_against_float64(compared)
+    summary = f"An operator returns wrong values in eager mode ({detail})."
     return make_diagnosis(
         runner,
         Kind.WRONG_RESULT,

@@ -146,6 +146,8 @@ class _DetailsGatherer:
         finding, ladder = diagnosis.basis.finding, diagnosis.basis.ladder
         if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
             return None
+        if diagnosis.layer == Layer.EAGER:  # without a compiler there are no two sides that part
+            return None
         if is_of_tangents(diagnosis.comparison):  # prefixes of the graph are run without them
             return None
         forced = ladder[FALLBACK_RANDOM].outcome == RungOutcome.DIFFERS

@@ -19,7 +19,7 @@ from reporter.diagnose.eager_values import (
 from reporter.diagnose.no_finding import find_childs_assertion, judge_without_finding
 from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.recording.findings import Recording
-from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict
+from tests.support.made_up_call import EQUAL, WITHIN, WRONG, compared, recording, value, verdict
 
 NOTHING: dict[str, Any] = {
     "wrong": [],
@@ -210,7 +210,17 @@ def test_an_operator_that_float64_contradicts_is_a_wrong_result_in_eager_mode() 
     found = judged(WRONG)
     assert (found.kind, found.layer, found.is_bug) == ("wrong_result", "eager", True)
     assert found.basis.reproduced == (2, 2)
-    assert found.summary.startswith("An operator returns wrong values in eager mode (")
+    assert found.summary == (
+        "An operator returns wrong values in eager mode (output 0: off float64 by 1 at most)."
+    )
+
+
+def test_what_an_operator_makes_nan_is_counted_beside_float64() -> None:
+    found = judged(compared(value(nan_moved=True, nan=[0, 5], elements=72, mismatched=72)))
+    assert found.summary == (
+        "An operator returns wrong values in eager mode (output 0: 5 NaN of 72 elements, in"
+        " float64 none)."
+    )
 
 
 @pytest.mark.parametrize("answer", [EQUAL, WITHIN])
