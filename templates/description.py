@@ -50,6 +50,14 @@ EAGER_WHAT = {
     Kind.WRONG_GRADIENT: "a derivative of an operator is not that of its values in eager mode",
 }
 _CACHE_WHAT = "`{compiler}` takes code from its cache that was compiled for other inputs"
+#: What is expected of a derivative in eager mode that is held against something else than finite
+#: differences, by the word of the verdict.
+_EXPECTED_DERIVATIVES = {
+    "elementwise": "the same derivative for equal elements, each computed by itself",
+    "forward_twice": "the derivative that backward mode gives, in float64",
+    "in_inference": "the derivative that is computed outside of inference mode",
+}
+_EXPORTED_CALL_WHAT = "the exported program raises {exception} where the module itself runs"
 _EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"
 
 
@@ -77,6 +85,8 @@ def _write_what(report: Mapping[str, Any], log: str) -> str:
         said = _EFFECT_WHAT
     if verdict.get("is_from_cache"):
         said = _CACHE_WHAT
+    if verdict.get("is_raised_by_exported"):
+        said = _EXPORTED_CALL_WHAT
     what = said.format(compiler=name_compiler(report), exception=name_exception(verdict) + where)
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
@@ -232,10 +242,9 @@ def _describe_wrong_result(report: Mapping[str, Any]) -> tuple[str, str]:
         detail = read_detail(verdict)
         name = PROPERTY_NAMES.get(detail, detail) or "metadata"
         return f"the {name} that eager mode gives", _show_pair(verdict) or actual
-    if verdict.get("derivative") == "elementwise":
-        return "the same derivative for equal elements, each computed by itself", actual
     if kind == Kind.WRONG_GRADIENT and is_eager(report):
-        return "the derivative that finite differences give, in float64", actual
+        usual = "the derivative that finite differences give, in float64"
+        return _EXPECTED_DERIVATIVES.get(str(verdict.get("derivative")), usual), actual
     actual = _describe_elements(report) or actual
     worst = _find_worst(report)
     if worst is not None:

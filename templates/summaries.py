@@ -27,6 +27,8 @@ SUMMARIES = {
 TANGENT_SUMMARY = "The compiled call returns wrong derivatives in forward mode, or loses them."
 #: The same of a crash that is no compile's.
 RUNNING_SUMMARY = "The compiled code, while it runs, raises {exception}; eager runs."
+#: The same of an exported program that could be made.
+EXPORTED_CALL_SUMMARY = "The exported program raises {exception}; the module itself runs."
 #: The same of what torch refuses, with the first line of its message.
 STATED_LIMIT = "Torch says that it does not support this: {}."
 #: The same of an exported program, where it is another sentence.
@@ -58,6 +60,7 @@ EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does.
 #: All of these, which stand in a repro whatever the program.
 ALL_SUMMARIES = (
     RUNNING_SUMMARY,
+    EXPORTED_CALL_SUMMARY,
     STATED_LIMIT,
     CACHE_SUMMARY,
     EFFECT_SUMMARY,

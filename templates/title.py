@@ -94,8 +94,9 @@ def render_title(report: Mapping[str, Any], log: str = "") -> str:
     explained = find_explanation(log) if verdict["kind"] == Kind.UNSUPPORTED else None
     changes, detail = read_changes(report), read_detail(verdict)
     unknown = "wrong derivative" if is_eager(report) else "wrong gradient"
+    by_exported = verdict.get("is_raised_by_exported")
     values = {
-        "compiler": name_compiler(report),
+        "compiler": "exported program" if by_exported else name_compiler(report),
         "exception": name_exception(verdict).strip("`"),
         "derivative": _DERIVATIVES.get(verdict.get("derivative"), unknown),
         "property": PROPERTY_NAMES.get(detail, detail) or "metadata",

@@ -25,15 +25,15 @@ from reporter.recording.findings import Recording
 _INTERNAL = "INTERNAL ASSERT FAILED"
 _PLACE = re.compile(r'INTERNAL ASSERT FAILED at "(?:[^"]*/)?((?:aten|c10|torch)/[^"]+)":(\d+)')
 _DERIVATIVES: Mapping[DerivativeKind, str] = {
-    "gradcheck": "The gradient",
-    "forward": "The derivative in forward mode",
-    "gradgradcheck": "The second derivative",
-    "over_forward": "The second derivative in forward mode",
-    "over_backward": "The second derivative by torch.func",
-    "forward_twice": "The second derivative in nested forward mode",
-    "in_inference": "The derivative by torch.func in inference mode",
-    "backward": "The backward pass",
-    "elementwise": "The gradient",
+    "gradcheck": "The gradient of an operator",
+    "forward": "The derivative of an operator in forward mode",
+    "gradgradcheck": "The second derivative of an operator",
+    "over_forward": "The second derivative of an operator in forward mode",
+    "over_backward": "The second derivative of an operator by torch.func",
+    "forward_twice": "The second derivative of an operator in nested forward mode",
+    "in_inference": "The derivative of an operator by torch.func",
+    "backward": "The backward pass of an operator",
+    "elementwise": "The gradient of an operator",
 }
 #: What a traceback begins with.
 _TRACEBACK = "Traceback (most recent call last):\n"
@@ -151,12 +151,13 @@ def _judge_death(
 def _judge_derivative(runner: LadderRunner, refusal: Failure, seen: tuple[int, int]) -> Diagnosis:
     """The verdict on a derivative that finite differences refuse."""
     kind: DerivativeKind = runner.finding.original.options.get("derivative", "gradcheck")
-    summary = f"{_DERIVATIVES[kind]} of an operator is not that of its values in eager mode"
+    summary = f"{_DERIVATIVES[kind]} is not that of its values in eager mode"
     why = "in float64, finite differences refuse it"
     if kind == "forward_twice":
         why = "in float64, backward mode has another, which finite differences do not refuse"
     if kind == "in_inference":
-        why = "outside of inference mode, it is another"
+        summary = f"{_DERIVATIVES[kind]} is wrong in inference mode"
+        why = "outside of it, the same call gives another"
     if kind == "elementwise":
         why = "each value is computed of one element, and equal elements get different gradients"
     return make_diagnosis(

@@ -13,7 +13,7 @@ from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Compiler, Kind, Layer
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.rungs import RUNGS
-from reporter.diagnose.stacks import is_raised_while_running
+from reporter.diagnose.stacks import is_raised_by_exported, is_raised_while_running
 from reporter.report.captured_call import CapturedCall, CapturedVerdict
 from templates.facts import PROPERTY_NAMES
 from templates.summaries import (
@@ -22,6 +22,7 @@ from templates.summaries import (
     EAGER_SUMMARIES,
     EFFECT_SUMMARY,
     EXPORT_SUMMARIES,
+    EXPORTED_CALL_SUMMARY,
     RUNNING_SUMMARY,
     STATED_LIMIT,
     SUMMARIES,
@@ -257,8 +258,10 @@ def write_public_summary(
         return TANGENT_SUMMARY
     if captured.verdict.is_request and failure is not None:
         return STATED_LIMIT.format(failure["first_line"].rstrip("."))
-    is_crash = captured.verdict.kind == Kind.CRASH and compiler == Compiler.COMPILE
-    if is_crash and failure is not None and is_raised_while_running(failure):
-        return RUNNING_SUMMARY.format(**values)
+    if captured.verdict.kind == Kind.CRASH:
+        if compiler == Compiler.COMPILE and is_raised_while_running(failure):
+            return RUNNING_SUMMARY.format(**values)
+        if compiler == Compiler.EXPORT and is_raised_by_exported(failure):
+            return EXPORTED_CALL_SUMMARY.format(**values)
     patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
     return patterns[captured.verdict.kind].format(**values)

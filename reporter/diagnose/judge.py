@@ -348,6 +348,8 @@ def _judge_crash(runner: LadderRunner) -> Diagnosis:
     what = "The compiled backward pass" if phase == "backward" else DOING[finding.original.compiler]
     if finding.original.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
         what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"
+    if finding.original.compiler == Compiler.EXPORT and stacks.is_raised_by_exported(failure):
+        what = "The exported program"
     return make_diagnosis(
         runner,
         kind,

@@ -62,6 +62,35 @@ def is_raised_while_running(failure: Failure | None) -> bool:
     )
 
 
+#: Where a call of an exported program comes through, by file and function
+#: (`torch/export/_unlift.py` makes a GraphModule, `torch/export/unflatten.py` one of its own).
+_EXPORTED_CALLS = frozenset(
+    (("torch/fx/graph_module.py", "call_wrapped"), ("torch/export/unflatten.py", "forward"))
+)
+#: What makes an exported program, and may call a GraphModule for that.
+_EXPORTING = (
+    "torch/export/__init__",
+    "torch/export/_trace",
+    "torch/export/exported_program",
+    "torch/fx/experimental/proxy_tensor",
+    "torch/_dynamo/symbolic_convert",
+    "torch/_functorch/",
+    "torch/_inductor/",
+    "torch/onnx/",
+)
+
+
+def is_raised_by_exported(failure: Failure | None) -> bool:
+    """Whether a described exception comes out of a call of an exported program, and of nothing that
+    makes one. False where its frames do not say.
+    """
+    frames = (failure.get("frames") if failure is not None else None) or ()
+    places = [(str(frame.get("file", "")), str(frame.get("function", ""))) for frame in frames]
+    return any(place in _EXPORTED_CALLS for place in places) and not any(
+        file.startswith(_EXPORTING) for file, _ in places
+    )
+
+
 #: Where every operator is called from.
 _ANY_OPERATOR = "torch/_ops.py:"
 

@@ -18,6 +18,7 @@ from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
 from reporter.diagnose.details.workaround import describe as describe_on_call
 from reporter.diagnose.explanation import explain_verdict
+from reporter.diagnose.stacks import is_raised_by_exported
 from reporter.evidence.repro_evidence import ReproEvidence
 from reporter.evidence.structured_trace import find_checksums
 from reporter.execution import control
@@ -264,8 +265,15 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         explanation=explain_verdict(captured.verdict),
         command="python repro.py",
         is_from_cache=captured.verdict.is_from_cache or UNSET,
+        is_raised_by_exported=_is_raised_by_exported(captured, built) or UNSET,
         derivative=checked if is_gradient and checked in (*DERIVATIVES, TANGENTS) else UNSET,
     )
+
+
+def _is_raised_by_exported(captured: CapturedCall, built: BuiltRepro) -> bool:
+    exports = built.candidate.assertion.compiler == Compiler.EXPORT
+    is_crash = captured.verdict.kind == Kind.CRASH
+    return exports and is_crash and is_raised_by_exported(built.cold.failure)
 
 
 def _build_requirements(built: BuiltRepro) -> Requires:

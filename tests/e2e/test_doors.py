@@ -38,7 +38,7 @@ PUBLIC = ("Model", "backward", "grad", "setup_context", "generate_vmap_rule", "j
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            *("export/size_of_one_in_range", "crash", {"export"}, 11, "view"),
+            *("export/size_of_one_in_range", "crash", {"export"}, 11, "exported program raises"),
             marks=pytest.mark.slow,
         ),
         pytest.param(

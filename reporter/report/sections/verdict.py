@@ -20,8 +20,9 @@ class Verdict(Section, frozen=True):
     repetitions. `signature` has the kind, the layer, and what tells it from others of these: the
     exception, the property that differs or the signal. `explanation` says what the kind means,
     `command` repeats the measurement. With `is_from_cache` a reused graph came out of the
-    compiler's cache, and no guard is missing; `derivative` is the one that is wrong in
-    eager mode, as `anonymizer.graph.repro.DERIVATIVES` has it, or `TANGENTS` there.
+    compiler's cache, and no guard is missing; with `is_raised_by_exported` a call of the exported
+    program raises, which could be made; `derivative` is the one that is wrong in eager mode, as
+    `anonymizer.graph.repro.DERIVATIVES` has it, or `TANGENTS` there.
     """
 
     kind: Kind
@@ -35,6 +36,7 @@ class Verdict(Section, frozen=True):
     explanation: str = ""
     command: str = ""
     is_from_cache: bool | msgspec.UnsetType = msgspec.UNSET
+    is_raised_by_exported: bool | msgspec.UnsetType = msgspec.UNSET
     derivative: str | msgspec.UnsetType = msgspec.UNSET
 
 

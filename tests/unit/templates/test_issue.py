@@ -233,6 +233,21 @@ def test_a_title_says_which_derivative_is_wrong(derivative: Any, title: str) -> 
     assert is_between == (derivative == "elementwise")
 
 
+def test_what_a_derivative_is_held_against_is_expected() -> None:
+    for derivative, said in (
+        ("gradcheck", "the derivative that finite differences give"),
+        ("in_inference", "the derivative that is computed outside of inference mode"),
+    ):
+        report = crash_with(kind=Kind.WRONG_GRADIENT, layer=Layer.EAGER, derivative=derivative)
+        assert f"- **Expected**: {said}" in issue(report)
+
+
+def test_an_exported_program_that_raises_is_no_export_that_does() -> None:
+    text = issue(crash_with(layer=Layer.EXPORT, is_raised_by_exported=True))
+    assert text.startswith("[export] exported program raises ")
+    assert "The exported program raises `" in text and "where the module itself runs" in text
+
+
 def test_a_title_says_that_it_is_forward_mode() -> None:
     forward = crash_with(kind=Kind.WRONG_GRADIENT, derivative="tangents")
     assert "torch.compile: wrong derivative in forward mode with" in render_title(forward.to_json())

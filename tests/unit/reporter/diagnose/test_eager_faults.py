@@ -112,7 +112,7 @@ def test_equal_elements_with_different_derivatives_are_told_so() -> None:
     ("kind", "said"),
     [
         ("forward_twice", "backward mode has another"),
-        ("in_inference", "outside of inference mode, it is another"),
+        ("in_inference", "by torch.func is wrong in inference mode: outside of it, the same call"),
     ],
 )
 def test_a_derivative_that_another_mode_has_otherwise_is_told_beside_it(

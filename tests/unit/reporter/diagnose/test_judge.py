@@ -98,6 +98,14 @@ def test_what_a_running_kernel_raises_is_no_failure_to_compile() -> None:
     answer["failure"] = failure
     found, _ = verdict(both(answer), "raised", failure=failure)
     assert found.summary.startswith("The compiled code, while it runs, raises KeyError")
+
+
+def test_a_call_of_an_exported_program_that_raises_is_no_failure_to_export() -> None:
+    answer, call = raises(), {"file": "torch/fx/graph_module.py", "function": "call_wrapped"}
+    answer["failure"] = {**answer["failure"], "frames": [call]}
+    given = {"failure": answer["failure"], "options": {"compiler": "export"}}
+    found, _ = verdict({"compiled": answer}, "raised", **given)
+    assert found.summary.startswith("The exported program raises KeyError; eager runs")
     found, _ = verdict(both(raises()), "raised")
     assert found.summary.startswith("Compiling raises KeyError")
 

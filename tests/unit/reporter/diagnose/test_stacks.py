@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.kinds import Layer
-from reporter.diagnose.stacks import find_raising_layer, is_raised_while_running
+from reporter.diagnose.stacks import (
+    find_raising_layer,
+    is_raised_by_exported,
+    is_raised_while_running,
+)
 
 CALLED = "torch/_dynamo/eval_frame.py"
 WRAPPER = "torch/_functorch/_aot_autograd/runtime_wrappers.py"
@@ -60,3 +64,29 @@ def test_an_operator_in_generated_code_raises_in_inductor(
 
 def test_nothing_is_known_without_a_failure() -> None:
     assert not is_raised_while_running(None)
+
+
+CALL = ("torch/fx/graph_module.py", "call_wrapped")
+UNFLATTENED = "torch/export/unflatten.py"
+
+
+@pytest.mark.parametrize(
+    ("places", "is_call"),
+    [
+        ([CALL, ("<eval_with_key>.9", "forward"), ("torch/__init__.py", "_assert")], True),
+        ([CALL, ("torch/export/_unlift.py", "_check_input_constraints_pre_hook")], True),
+        ([(UNFLATTENED, "forward"), ("torch/_export/utils.py", "_check_symint")], True),
+        ([("torch/export/__init__.py", "unflatten"), (UNFLATTENED, "unflatten")], False),
+        # what is exported may be called on the way, and the outermost frames may be cut off
+        ([("torch/export/_trace.py", "_export"), CALL, ("script.py", "forward")], False),
+        ([("torch/fx/experimental/proxy_tensor.py", "call_module"), CALL], False),
+        ([("torch/_dynamo/symbolic_convert.py", "run")], False),
+        ([], False),
+    ],
+)
+def test_a_call_of_an_exported_program_is_told_from_its_export(
+    places: list[tuple[str, str]], is_call: bool
+) -> None:
+    frames = [{"file": file, "function": function, "torch": True} for file, function in places]
+    assert is_raised_by_exported({"frames": frames}) is is_call
+    assert not is_raised_by_exported(None)
