@@ -21,6 +21,7 @@ SequenceKind = Literal["list", "tuple", "slice", "dict"]
 RecipeKind = (
     Literal["randn", "rand", "uniform", "normal", "ties", "randint", "bool"]
     | Literal["arange", "zeros", "ones", "full", "literal", "linspace", "eye", "definite"]
+    | Literal["complex"]
 )
 
 
@@ -80,8 +81,9 @@ class Recipe:
 
     `normal` has its mean in `low` and its deviation in `high`, `ties` whole numbers times `step`,
     `literal` the `values` of a tensor of that `shape`. `linspace` goes from `low` to `high`, both
-    included, `definite` is a positive definite matrix, or a batch of the same one. `specials` are
-    further values, as text, with the share of elements that get them.
+    included, `definite` is a positive definite matrix, or a batch of the same one, `complex` has
+    real and imaginary `parts`. `specials` are further values, as text, with the share of elements
+    that get them.
     """
 
     kind: RecipeKind
@@ -91,6 +93,7 @@ class Recipe:
     specials: tuple[tuple[str, float], ...] = ()
     values: tuple[float | str, ...] = ()
     shape: tuple[int, ...] = ()
+    parts: tuple[Recipe, ...] = ()
 
 
 #: How a tensor's values are made, by its metadata and statistics.

@@ -33,6 +33,8 @@ ONE_SIDED = ("negative", "positive")
 ALLOWED = "allowed"
 #: Most elements of a tensor that a program people read can spell out.
 MOST_VALUES = 1024
+#: Of what dtype the parts of complex numbers are that `torch.complex` takes.
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def list_value_levels(stats: Iterable[TensorStatistics | None]) -> tuple[str, ...]:
@@ -131,11 +133,23 @@ def make_recipe_chooser(level: str) -> ChooseRecipe:
         named = stats.get("values")
         if level == ALLOWED and named is not None:
             return Recipe("literal", values=tuple(named), shape=meta.shape)
+        if "imaginary" in stats and meta.dtype in _PARTS:
+            return _choose_complex(meta, stats, level)
         if meta.is_float or meta.dtype.startswith("complex"):
             return _choose_floats(meta, stats, level)
         return _choose_integers(meta, stats, level)
 
     return choose
+
+
+def _choose_complex(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
+    """Real and imaginary parts, each like those that were recorded."""
+    if level == LEVELS[0]:
+        return Recipe("randn")
+    meta = replace(meta, dtype=_PARTS[meta.dtype])
+    parts = [_choose_floats(meta, each, level) for each in (stats, stats["imaginary"])]
+    zero, none = Recipe("full"), Recipe("zeros")
+    return Recipe("complex", parts=tuple(none if part == zero else part for part in parts))
 
 
 def _choose_floats(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
@@ -266,7 +280,11 @@ def write_contiguous_tensor(
         dtype: as torch names it, `float32`.
         device: its type, `cpu`.
     """
-    wanted = _TensorText(shape, dtype, "" if device == "cpu" else f', device="{device}"')
+    where = "" if device == "cpu" else f', device="{device}"'
+    return _write_tensor(recipe, _TensorText(shape, dtype, where))
+
+
+def _write_tensor(recipe: Recipe, wanted: _TensorText) -> str:
     text = _write_base(recipe, wanted)
     for value, share in recipe.specials:
         masked = f"torch.rand({wanted.sizes}{wanted.where}) < {share:g}"
@@ -329,14 +347,16 @@ def _write_base(recipe: Recipe, wanted: _TensorText) -> str:
         case "randint":
             ends = f"{int(recipe.low)}, {int(recipe.high)}"
             return f"torch.randint({ends}, {wanted.size_tuple}{wanted.type_unless('int64')}{where})"
-        case "arange":
-            return _write_arange(wanted)
-        case "linspace":
-            return _write_linspace(recipe, wanted)
+        case "arange" | "linspace":
+            is_linspace = recipe.kind == "linspace"
+            return _write_linspace(recipe, wanted) if is_linspace else _write_arange(wanted)
         case "eye" | "definite":
             return _write_matrix(recipe, wanted)
         case "full":
             return _write_full(recipe.low, wanted)
+        case "complex":
+            made = replace(wanted, dtype=_PARTS[wanted.dtype])
+            return f"torch.complex({', '.join(_write_tensor(part, made) for part in recipe.parts)})"
         case "literal":
             values = _write_values(recipe, wanted.shape)
             return f"torch.tensor({values}, dtype=torch.{wanted.dtype}{where})"

@@ -72,8 +72,11 @@ def render_plain(
     example = ""
     if assertion.calls and assertion.compiler in EXPORTERS:
         example = _write_example(body, assertion, keeps_names)
-        body = replace(body, sizes=assertion.calls[-1])
-        assertion = replace(assertion, calls=())
+        if any(assertion.calls):
+            body = replace(body, sizes=assertion.calls[-1])
+            assertion = replace(assertion, calls=())
+        elif assertion.compiler != Compiler.AOTI:
+            raise ValueError("the exported program may write to the buffers of the module itself")
     return _Writer(read_script(body, assertion, keeps_names), assertion, form, example).write()
 
 
@@ -160,9 +163,10 @@ class _Writer:
         if script.called.expression == f"{PROGRAM_FACTORY}()":
             lines.append(f"eager = {script.called.expression}")
             self.script = replace(script, called=replace(script.called, expression="eager"))
-        lines.append(f"compiled = {compiled}")
+        if not self.example:
+            lines, compiled = [*lines, f"compiled = {compiled}"], "compiled"
         rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.loop.rows]
-        inner = self._add_inputs([], self._write_comparison("compiled"))
+        inner = self._add_inputs([], self._write_comparison(compiled))
         each = (
             f"{', '.join(script.loop.names)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''})"
         )

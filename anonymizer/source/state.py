@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeGuard
 
 from anonymizer.graph.containers import is_container, is_object, read_callee_name
 from anonymizer.graph.identifiers import find_names
@@ -22,6 +24,8 @@ from anonymizer.source.program import STATE, SourceProgram, find_state_reader, i
 _MODEL = "model"
 #: How many objects lie one in another, at most, of which the innermost is read.
 _DEEPEST = 4
+#: Methods that write to their tensor.
+_IN_PLACE = re.compile(r"[a-z]\w*[a-z0-9]_")
 _DICTIONARIES = frozenset("dict defaultdict OrderedDict Counter".split())
 
 
@@ -35,6 +39,36 @@ def _keeps_gradients(program: SourceProgram) -> bool:
     return KEEP_GRADIENT in {
         node.attr for node in ast.walk(program.definitions) if isinstance(node, ast.Attribute)
     }
+
+
+def writes_buffers(program: SourceProgram) -> bool:
+    """Whether a function of a program writes to a buffer of a module, or puts another tensor in its
+    place.
+    """
+    nodes = list(ast.walk(program.definitions))
+    buffers = {
+        node.args[0].value
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "self.register_buffer"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    written = [node.value for node in nodes if _writes(node)]
+    stored = [node for node in nodes if isinstance(node, ast.Attribute) and _is_stored(node)]
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in buffers for node in (*written, *stored)
+    )
+
+
+def _is_stored(node: ast.Attribute | ast.Subscript) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _writes(node: ast.AST) -> TypeGuard[ast.Attribute | ast.Subscript]:
+    """Whether `node` writes into its value: an item of it, or a method such as `add_`."""
+    if isinstance(node, ast.Subscript):
+        return _is_stored(node)
+    return isinstance(node, ast.Attribute) and bool(_IN_PLACE.fullmatch(node.attr))
 
 
 def forget_stored(program: SourceProgram) -> SourceProgram | None:

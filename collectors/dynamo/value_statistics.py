@@ -86,7 +86,7 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
     if data.numel() == 0 or not has_data(data):
         return found
     if data.is_complex():
-        return {**found, **_describe_real_constant(data)}
+        return {**found, **_describe_complex(data)}
     if data.dtype == torch.bool:
         found["true_share"] = float(data.float().mean())
         return found
@@ -119,13 +119,15 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
     return found
 
 
-def _describe_real_constant(data: torch.Tensor) -> TensorStatistics:
-    """Of complex numbers it is known whether all are one and the same real number."""
+def _describe_complex(data: torch.Tensor) -> TensorStatistics:
+    """Of complex numbers the statistics of both parts, or those of real numbers where all are one
+    and the same.
+    """
     first = complex(data.reshape(-1)[0])
     is_real = first.imag == 0 and abs(first.real) < float("inf")
-    if not is_real or not bool((data == first).all()):
-        return {}
-    return {"min": first.real, "max": first.real, "constant": True}
+    if is_real and bool((data == first).all()):
+        return {"min": first.real, "max": first.real, "constant": True}
+    return {**measure_distribution(data.real), "imaginary": measure_distribution(data.imag)}
 
 
 def list_literal_values(tensor: torch.Tensor) -> Optional[List[ElementValue]]:

@@ -150,6 +150,8 @@ class TensorStatistics(TypedDict, total=False):
     cast: bool
     #: The values themselves, where the user has allowed it and they are few.
     values: Optional[List[ElementValue]]
+    #: Those of the imaginary parts of complex numbers; the others are of the real parts then.
+    imaginary: TensorStatistics
 
 
 #: An argument of a layer's constructor.

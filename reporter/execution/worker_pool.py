@@ -38,6 +38,10 @@ _START_LIMIT = 600.0
 #: Seconds for a candidate before any has ended; lower where the failure looked for is that none
 #: ends.
 _PATIENCE = 300.0
+#: Seconds for a program that makes a package, at least: whatever it computes, the C++ compiler
+#: takes as long for what is around it, and longer than for a first candidate out of its cache.
+_PACKAGES = "aoti_compile_and_package("
+_LEAST_OF_PACKAGES = 60.0
 #: Seconds after a time limit in which the worker has to report it; a spawned one may still import
 #: torch.
 _GRACE: dict[Isolation, float] = {"fork": 20.0, "spawn": 180.0}
@@ -189,6 +193,12 @@ class WorkerPool:
             return self.patience
         return max(20.0, 3.0 * self.first_seconds + 5.0)
 
+    def choose_limit(self, text: str) -> float:
+        """Seconds that a candidate of this text gets: `time_limit`, or more if it makes a
+        package.
+        """
+        return max(self.time_limit, _LEAST_OF_PACKAGES if _PACKAGES in text else 0.0)
+
     def start(self) -> None:
         """Start warming up now, before the first candidate exists."""
         self._wanted = True
@@ -201,7 +211,7 @@ class WorkerPool:
 
         Args:
             text: the complete repro.
-            timeout: in seconds from its start; None: `time_limit`.
+            timeout: in seconds from its start; None: that of `choose_limit`.
             overrides: what its own `torch.compile` is given in place of its arguments.
 
         Returns:
@@ -221,7 +231,7 @@ class WorkerPool:
             if known is not None:
                 future.set_result(known)
                 return future
-            limit = self.time_limit if timeout is None else timeout
+            limit = self.choose_limit(text) if timeout is None else timeout
             job = _Job(self._next_id, text, limit, overrides or {}, future)
             self._next_id += 1
             self._queue.append(job)

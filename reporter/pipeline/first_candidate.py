@@ -15,6 +15,7 @@ from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import (
+    EXPORTERS,
     INDUCTOR_LAYERS,
     WRONG_OUTPUTS,
     CandidateOutcome,
@@ -154,9 +155,10 @@ class FirstCandidateSearch:
                 traced_model.build_candidates(self.captured, self._write_assertion())
             )
             return
+        is_source_likelier = self.captured.verdict.layer == Layer.DYNAMO or self._keeps_state()
         yield from (
             (find_in_source, find_in_graphs)
-            if self.captured.verdict.layer == Layer.DYNAMO
+            if is_source_likelier
             else (find_in_graphs, find_in_source)
         )
         yield self._find_with_own_numbers
@@ -255,6 +257,14 @@ class FirstCandidateSearch:
         # values seldom decide on a crash: each way once before any way with other values
         for row in itertools.zip_longest(*ways):
             yield from filter(None, row)
+
+    def _keeps_state(self) -> bool:
+        """Whether the failure may need what earlier calls left in buffers, which no graph has."""
+        assertion = self._write_assertion()
+        if assertion.compiler not in EXPORTERS:
+            return False
+        content = source_candidates.rewrite_program(self.captured)
+        return content is not None and source_candidates.keeps_state(content.program, assertion)
 
     def _rewrite_source(self) -> Iterator[Candidate]:
         content = source_candidates.rewrite_program(self.captured, say=self.unwritten.append)

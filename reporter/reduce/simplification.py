@@ -257,7 +257,7 @@ def _simplify_recipe(item: Input) -> Input | None:
     )
     if plain or item.kind != "input":
         return None
-    if item.meta.is_float:
+    if item.meta.is_float or item.recipe.kind == "complex":
         return replace(item, recipe=Recipe("randn"))
     if item.recipe.kind == "randint" and item.recipe.low != 0 and item.recipe.high > 1:
         return replace(item, recipe=Recipe("randint", 0, item.recipe.high))

@@ -144,15 +144,23 @@ def make_judgeable(
         for made in (program, *renewed)
         for each in program.sequences
     ]
-    if assertion.kind in SEVERAL_CALLS:
+    has_state = keeps_state(program, assertion)
+    if assertion.kind in SEVERAL_CALLS or has_state:
         yield from several
         yield from _keep_arguments(several)
     yield content, assertion
     yield from ((RewrittenProgram(made), assertion) for made in renewed)
     if assertion.kind not in SEVERAL_CALLS and assertion.compiler == Compiler.COMPILE:
         yield from several
-    elif assertion.compiler in EXPORTERS:  # the first call is the one that it is exported for
+    elif assertion.compiler in EXPORTERS and not has_state:
+        # the first call is the one that it is exported for
         yield from (each for each in several if any(each[1].calls))
+
+
+def keeps_state(program: SourceProgram, assertion: ReproAssertion) -> bool:
+    """Whether what a call of an exported program leaves in a buffer may show at the next one."""
+    is_of_values = assertion.compiler in EXPORTERS and assertion.kind in WRONG_VALUES
+    return is_of_values and state.writes_buffers(program)
 
 
 def _keep_arguments(

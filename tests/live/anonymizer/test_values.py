@@ -96,6 +96,16 @@ def test_the_closest_level_keeps_what_is_special(name: str) -> None:
     assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_numbers_keep_the_ranges_of_both_parts(dtype: torch.dtype) -> None:
+    tensor = torch.complex(torch.linspace(-95, 20, 60), torch.rand(60) * 1e-20).to(dtype)
+    meta = TensorMeta((40,), str(dtype)[6:], (1,))
+    values = made(meta, make_recipe_chooser("range")(meta, measure_distribution(tensor)))
+    assert values.dtype == dtype
+    assert -100 <= values.real.min() < -50 and 0 < values.real.max() <= 20
+    assert 0 <= values.imag.min() and 0 < values.imag.max() <= 1e-20
+
+
 PADDED = {
     "targets that a loss ignores": torch.tensor([3, 0, -100, 6, 2, -100]),
     "one ignored target of a large vocabulary": torch.tensor([-100, 30_000, 17, 4]),
@@ -214,7 +224,7 @@ def test_complex_numbers_that_are_one_real_number_keep_its_size_alone() -> None:
     stats = measure_distribution(torch.full((2,), 501.0 + 0j))
     assert made(meta, make_recipe_chooser("range")(meta, stats)).tolist() == [500, 500]
     for other in (torch.tensor([501.0 + 0j, 502]), torch.full((2,), 501.0 + 1j)):
-        assert make_recipe_chooser("range")(meta, measure_distribution(other)).kind == "randn"
+        assert make_recipe_chooser("range")(meta, measure_distribution(other)).kind == "complex"
 
 
 def test_moments_are_matched_to_one_digit() -> None:

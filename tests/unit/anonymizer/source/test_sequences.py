@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
@@ -151,3 +154,54 @@ def test_an_exported_program_is_also_called_with_other_sizes_than_those_of_its_e
         for _, assertion in make_judgeable(content, ReproAssertion("crash", compiler="export"))
     ]
     assert asserted == [(), ((("n", 3),), (("n", 6),))]
+
+
+COUNTER = """
+class Repro(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("attr1", torch.zeros(()))
+    def forward(self, x):
+        WRITE
+        return x + self.attr1
+"""
+PACKAGE = ReproAssertion("wrong_result", compiler="aoti", steps=("package",))
+
+
+def counter(write: str) -> SourceProgram:
+    """A module with a buffer, whose forward pass writes as it is told."""
+    text = COUNTER.replace("WRITE", write)
+    made = replace(called(last=[tensor()]), definitions=ast.parse(text))
+    return replace(made, callable_expression="Repro()")
+
+
+@pytest.mark.parametrize(
+    ("write", "calls"),
+    [
+        ("self.attr1 += 1", [((), (), ()), ()]),
+        ("self.attr1 = self.attr1 * 2", [((), (), ()), ()]),
+        ("self.attr1.add_(1)", [((), (), ()), ()]),
+        ("self.attr1[...] = x.sum()", [((), (), ()), ()]),
+        ("x = self.attr1.add(1)", [()]),
+        ("x = self.attr1.__add__(1)", [()]),
+    ],
+)
+def test_a_package_that_writes_to_its_buffers_is_first_called_again_and_again(
+    write: str, calls: list[Any]
+) -> None:
+    found = make_judgeable(RewrittenProgram(counter(write)), PACKAGE)
+    assert [assertion.calls for _, assertion in found] == calls
+
+
+def test_a_package_that_counts_is_made_once_and_called_several_times() -> None:
+    content, assertion = next(
+        iter(make_judgeable(RewrittenProgram(counter("self.attr1 += 1")), PACKAGE))
+    )
+    text = render_plain(content.build_body(), assertion, PlainForm.PLAINEST)
+    lines = text.splitlines()
+    assert any(line.startswith("exported = torch._inductor.aoti_load_package(") for line in lines)
+    assert "for _ in range(3):" in lines and "exported(x), model(x)" in lines[-1]
+    with pytest.raises(ValueError, match="the buffers of the module itself"):
+        render_plain(
+            content.build_body(), replace(assertion, compiler="export"), PlainForm.PLAINEST
+        )

@@ -51,6 +51,8 @@ def test_the_time_limit_follows_the_first_run(tmp_path: Path) -> None:
         assert unused.time_limit == 300
         unused.first_seconds = 0.5
         assert unused.time_limit == 20
+        package = "torch._inductor.aoti_compile_and_package(exported)"
+        assert (unused.choose_limit("fn(x)"), unused.choose_limit(package)) == (20, 60)
         unused.first_seconds = 30
         assert unused.time_limit == 95
 
