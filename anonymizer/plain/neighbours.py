@@ -170,7 +170,11 @@ def _fill(text: str, value: ast.expr) -> ast.expr:
 
 
 def _change_dtypes(body: ReproBody) -> Iterator[Neighbour]:
-    """All inputs of one dtype in another one."""
+    """All inputs of one dtype in another one; none where complex numbers are made of their parts,
+    whose dtype is no input's.
+    """
+    if any("torch.complex(" in line for line in body.inputs):
+        return
     found = {read_dtype(creation) for creation in find_creation_calls(body.parse_creations())} & {
         *FLOATS,
         *_WHOLE,

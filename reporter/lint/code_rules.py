@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from anonymizer.graph.randomness import draws_random_numbers
 from collectors.protocol.repro_words import Property
 from reporter.core.formatting import count_lines
-from reporter.core.kinds import SILENT, WRONG_VALUES
+from reporter.core.kinds import SILENT, WRONG_VALUES, Layer
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 
@@ -105,6 +105,8 @@ def _check_referee(subject: LintSubject) -> Iterator[Hit]:
     judged = any(
         isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.walk()
     )
+    if subject.report is not None and subject.report.verdict.layer == Layer.EAGER:
+        judged |= bool(calls & {"double", "cdouble"})
     # a plain repro compares with eager alone; the report then has what float64 said
     if not _has_main(subject) and subject.report is not None:
         judged |= any(row.error_vs_fp64 is not None for row in subject.report.ladder)

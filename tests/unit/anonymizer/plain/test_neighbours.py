@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproAssertion, ReproBody
 from anonymizer.plain.creation_calls import list_sizes, replace_size
@@ -27,6 +28,11 @@ def found(body: ReproBody, what: str, assertion: ReproAssertion | None = None) -
     for near in every:
         ast.parse("def inputs():\n" + "\n".join("    " + line for line in near.body.inputs))
     return [near for near in every if near.what == what]
+
+
+def test_the_parts_of_complex_numbers_have_no_dtype_of_their_own() -> None:
+    made = ("return (torch.complex(torch.randn(2), torch.ones(2)),)",)
+    assert found(replace(MIN, inputs=made), "dtype") == []
 
 
 def test_every_other_dtype_of_the_same_sort_is_tried() -> None:

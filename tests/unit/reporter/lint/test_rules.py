@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from reporter.core.kinds import Layer
 from reporter.lint.linter import RULES, lint
 from reporter.lint.subject import LintSubject, collect_texts
 from reporter.report.reading import read_report
@@ -179,6 +180,17 @@ def test_what_is_exact_or_held_against_its_like_needs_no_referee(facts: dict[str
     report = structs.replace(made.report, verdict=verdict)
     assert "fp64-referee" in found(made)
     assert "fp64-referee" not in found(replace(made, report=report))
+
+
+def test_an_operator_of_eager_mode_may_be_held_against_a_wide_run_of_its_own() -> None:
+    wide = "torch.testing.assert_close(x.exp(), x.cdouble().exp().to(x.dtype))"
+    made = subject(repro=f"import torch\n\nx = torch.complex(a, b)\n{wide}\n", body=None)
+    assert made.report is not None
+    ladder = tuple(structs.replace(row, error_vs_fp64=None) for row in made.report.ladder)
+    verdict = structs.replace(made.report.verdict, layer=Layer.EAGER)
+    silent = replace(made, report=structs.replace(made.report, ladder=ladder))
+    eager = replace(made, report=structs.replace(made.report, ladder=ladder, verdict=verdict))
+    assert "fp64-referee" in found(silent) and "fp64-referee" not in found(eager)
 
 
 @pytest.mark.parametrize(
