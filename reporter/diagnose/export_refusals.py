@@ -27,6 +27,9 @@ _ARGUMENTS = re.compile(
     r"|`dynamic_shapes` contains|Expected mod to be an instance of"
     r"|When `dynamic_shapes` is specified"
 )
+#: Torch on a size that the declared range of its dimension does not hold. The lower end need not be
+#: what was declared: of a size, and so of its multiples, torch.export takes 2 at least.
+_RANGE = re.compile(r"\b(\d+) not in range (\[\d+, (\d+)\])")
 #: What fake tensors raise for an operator whose shapes or results depend on values, or that has no
 #: implementation for them (`torch/_subclasses/fake_tensor.py`); Dynamo makes a graph break of each.
 _NO_FAKE_TENSOR = frozenset(
@@ -70,6 +73,9 @@ def excuse_refusal(runner: LadderRunner) -> Diagnosis | None:
         fresh = runner.measure(FRESH)
         if fresh.agrees:
             return _judge_other_inputs(runner, failure)
+    beyond = _judge_range(runner, failure)
+    if beyond is not None:
+        return beyond
     if message.startswith(_CONSTRAINTS):
         return _judge_constraints(runner, failure)
     if _ARGUMENTS.search(message):
@@ -90,6 +96,19 @@ def _find_refusing_layer(runner: LadderRunner, failure: Failure) -> tuple[Layer,
     if any(frame["torch"] for frame in failure["frames"]):
         return Layer.ONNX, "The exporter to ONNX"
     return Layer.ONNX, "ONNX Runtime"
+
+
+def _judge_range(runner: LadderRunner, failure: Failure) -> Diagnosis | None:
+    """A size that the program itself rules out; where it was exported for another one, exporting
+    for this one says so.
+    """
+    name = FRESH if runner.finding.original.replay else COMPILED
+    said = runner.measure(name).failure or failure
+    size = _RANGE.search(said["message"])
+    if size is None or int(size[1]) <= int(size[3]):
+        return None
+    summary = f"A size is {size[1]}, beyond the range {size[2]} that its dimension is given."
+    return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, (EAGER, name))
 
 
 def _judge_other_inputs(runner: LadderRunner, failure: Failure) -> Diagnosis:

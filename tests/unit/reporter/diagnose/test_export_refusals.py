@@ -8,7 +8,7 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.diagnosis import Diagnosis
-from reporter.diagnose.rungs import EXPORT, ONNX_RUNTIME, REFINED, STATIC
+from reporter.diagnose.rungs import EXPORT, FRESH, ONNX_RUNTIME, REFINED, STATIC
 from tests.support.made_up_call import EQUAL, WRONG, MadeUp, raises, verdict
 
 CONSTRAINTS = (
@@ -145,3 +145,23 @@ def test_random_numbers_of_onnx_runtime_are_its_own(exported: Any, kind: str) ->
     rungs = {"compiled": WRONG, ONNX_RUNTIME: WRONG, EXPORT: exported}
     found, _ = verdict(rungs, "differs", facts={"random": True}, options=ONNX)
     assert found.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [
+        ("20 not in range [2, 16]", "invalid_program"),
+        # 2 is the least that torch.export takes, whatever was declared, and 10 five times that
+        ("1 not in range [2, 8]", "crash"),
+        ("5 not in range [10, 40]", "crash"),
+    ],
+)
+def test_a_size_beyond_the_range_that_was_declared_is_the_programs_own(
+    size: str, kind: str
+) -> None:
+    fresh = {FRESH: raises("ConstraintViolationError", size)}
+    found, call_session = judged("Guard failed: x.size()[0]", fresh, "AssertionError", replay=True)
+    assert (found.kind, found.layer) == (kind, "export")
+    assert FRESH in call_session.measured()
+    found, _ = judged(size, exception="UserError")
+    assert (found.kind == "invalid_program") is (kind == "invalid_program")
