@@ -208,6 +208,13 @@ def free_entry(program: SourceProgram) -> Iterator[SourceProgram]:
         yield dataclasses.replace(made, callable_expression="repro")
 
 
+def forget_evaluation(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Leaves the module that is called as it is made, in training mode."""
+    made = program.callable_expression.removesuffix(".eval()")
+    if made != program.callable_expression:
+        yield dataclasses.replace(program, callable_expression=made)
+
+
 def _find_entry(program: SourceProgram) -> ast.ClassDef | None:
     """The class of the module that is called, made without arguments."""
     if program.callable_expression not in ("Repro()", "Repro().eval()"):

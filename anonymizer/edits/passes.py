@@ -12,6 +12,7 @@ from anonymizer.edits.callables import (
     skip_entry,
 )
 from anonymizer.edits.entry import (
+    forget_evaluation,
     free_class_attributes,
     free_entry,
     pass_embedded,
@@ -71,6 +72,7 @@ PASSES: tuple[Edit, ...] = (
     pass_tensors,
     free_class_attributes,
     free_entry,
+    forget_evaluation,
     open_objects,
     read_new_objects,
     simplify,

@@ -26,6 +26,14 @@ PUBLIC = ("Model", "backward", "grad", "setup_context", "generate_vmap_rule", "j
             marks=pytest.mark.slow,
         ),
         pytest.param(
+            *("eager/complex_gate", "wrong_result", {"eager"}, 7, "F.silu: wrong result"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("export/saved_version_output", "crash", {"export"}, 13, "torch.export"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             *("export/copy_of_tensor", "crash", {"export", "dynamo"}, 9, "torch.export"),
             marks=pytest.mark.slow,
         ),

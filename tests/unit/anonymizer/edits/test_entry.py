@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from anonymizer.edits.entry import (
+    forget_evaluation,
     free_class_attributes,
     free_entry,
     pass_embedded,
@@ -102,3 +103,9 @@ def test_a_class_that_only_has_a_forward_is_a_function(made: str) -> None:
     assert not list(free_entry(replace(own, definitions=reading)))
     assert not list(free_entry(replace(own, definitions=ast.parse(STATEFUL))))
     assert not list(free_entry(program(ALONE, made)))
+
+
+def test_a_module_that_need_not_be_in_evaluation_mode_is_left_as_it_is_made() -> None:
+    made = program(ALONE, "Repro().eval()")
+    assert [each.callable_expression for each in forget_evaluation(made)] == ["Repro()"]
+    assert list(forget_evaluation(program(ALONE, "Repro()"))) == []

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from anonymizer.edits import reduce
+from anonymizer.edits.inlining import promote
 from anonymizer.graph.repro import FUNCTION_CALL, ReproBody
 from anonymizer.source.dead_code import renumber
 from anonymizer.source.rewriting import SourceProgram, rebuild
@@ -104,10 +105,11 @@ class Repro(nn.Module):
 def test_a_block_becomes_the_whole_and_its_constant_is_write_out() -> None:
     inputs = ast.parse("x = torch.randn(20)\nx1 = torch.randn(20)\nreturn (x, x1)")
     program = SourceProgram(ast.parse(BLOCKS), "Repro().eval()", inputs)
+    assert {each.callable_expression for each in promote(program)} == {"Repro().eval()"}
 
     find_first = find_text(lambda text: "torch.take(arg1, torch.arange(" in text)
     small = reduce.reduce(program, find_first)
-    assert small.callable_expression == "Repro().eval()"
+    assert small.callable_expression == "Repro()"
     assert "Block1" not in small.write_definitions()
     assert "torch.take(arg1, torch.arange(2))" in small.write_definitions()
     assert "attr" not in small.write_definitions()
