@@ -109,6 +109,8 @@ def _write_calls(body: ReproBody, assertion: ReproAssertion, is_widened: bool) -
     if not assertion.calls:
         return ["args = inputs()", *indent_if_double([*wide_model, *wide_args]), *call]
     compiled = [*indent_if_double(wide_model), "function = compile(model)"]
+    if assertion.compiler in EXPORTERS:  # the example that it is exported for is drawn as well
+        compiled.append(write_seed(assertion.seed))
     if assertion.keeps_arguments:
         made = ["args = inputs()", *indent_if_double(wide_args)]
         return [*compiled, *made, "for _ in calls:", *indent(call)]

@@ -201,6 +201,9 @@ def test_a_package_that_counts_is_made_once_and_called_several_times() -> None:
     lines = text.splitlines()
     assert any(line.startswith("exported = torch._inductor.aoti_load_package(") for line in lines)
     assert "for _ in range(3):" in lines and "exported(x), model(x)" in lines[-1]
+    # what the example draws is not what one side alone is called with
+    run = render_harness(content.build_body(), assertion).partition("function = compile(model)")[2]
+    assert run.splitlines()[1].strip() == "torch.manual_seed(0)"
     with pytest.raises(ValueError, match="the buffers of the module itself"):
         render_plain(
             content.build_body(), replace(assertion, compiler="export"), PlainForm.PLAINEST
