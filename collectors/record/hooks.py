@@ -14,7 +14,7 @@ import importlib.machinery
 import importlib.util
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, SupportsIndex, Tuple, Union
 
 from ..protocol.starting import RecorderSpec
 from .exports import Exports
@@ -234,16 +234,18 @@ class _WatchedContext:
     compiled `LightningModule`. A copy, or what is pickled, is the context itself.
     """
 
-    def __init__(self, context: Any, watch: Callable[..., Any], options: Any) -> None:
+    def __init__(
+        self, context: Callable[..., object], watch: Callable[..., object], options: object
+    ) -> None:
         self.context = context
         self.watch = watch
         self.options = options
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: object) -> object:
         return self.watch(function, self.context(function), self.options)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.__dict__["context"], name)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Union[str, Tuple[object, ...]]:
         return self.context.__reduce_ex__(protocol)
