@@ -40,7 +40,8 @@ __all__ = [
 ]
 
 _TOKEN = re.compile(r"\w+")
-_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\.?\w)")
+#: Before a `j` it is the imaginary part of a complex one.
+_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?=[jJ]?(?!\.?\w))")
 _SPOKEN = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 
 

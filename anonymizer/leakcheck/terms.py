@@ -312,14 +312,9 @@ class _TermCollector:
                 self._add_name(name, defined=True)
             case ast.Attribute(attr=name):
                 self._add_name(name, defined=isinstance(node.ctx, ast.Store))
-            case (
-                ast.Name(id=name)
-                | ast.arg(arg=name)
-                | ast.keyword(arg=str(name))
-                | ast.alias(asname=str(name))
-                | ast.ExceptHandler(name=str(name))
-            ):
-                self._add_name(name, defined=False)
+            case ast.alias(asname=name):
+                if name is not None:
+                    self._add_name(name, defined=False)
             case ast.Import(names=names):
                 for alias in names:
                     self._add_import(alias.name)
@@ -329,6 +324,9 @@ class _TermCollector:
                 self._add_call(node)
             case ast.Constant(value=value):
                 self._add_constant(value)
+            case _:
+                for name in _list_words(node):
+                    self._add_name(name, defined=False)
 
     def _add_import(self, module: str, *imported: str) -> None:
         """A module that is not public: it and what is taken from it are the program's."""
@@ -458,6 +456,14 @@ def _is_program(text: str) -> bool:
     return any(
         isinstance(n, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) for n in tree.body
     )
+
+
+def _list_words(node: ast.AST) -> Iterator[str]:
+    """The identifiers that a piece of syntax has by itself, whatever kind it is."""
+    for _, value in ast.iter_fields(node):
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str):
+                yield each
 
 
 def _list_comments(text: str) -> Iterator[str]:

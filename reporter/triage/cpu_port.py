@@ -9,15 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from reporter.triage.reading.repro_selection import find_devices
 
 _MOVED = re.compile(r"^(?:cuda|xpu|mps|hpu)(?::\d+)?$")
 #: Housekeeping of an accelerator, which does nothing without one.
 _HOUSEKEEPING = re.compile(
-    r"^\s*torch\.(?:cuda|xpu|mps)\.(?:synchronize|empty_cache|set_device"
-    r"|manual_seed\w*)\([^()]*\)\s*$"
+    r"torch\.(?:cuda|xpu|mps)\.(?:synchronize|empty_cache|set_device|manual_seed\w*)\([^()]*\)"
 )
 
 
@@ -25,11 +24,8 @@ def replace_devices(text: str) -> str | None:
     """The program with its devices replaced by the CPU; None where something of a device would be
     left.
     """
-    tidy = "\n".join(
-        _indent(line) + "pass" if _HOUSEKEEPING.match(line) else line for line in text.split("\n")
-    )
-    lines = [line.encode() for line in tidy.split("\n")]
-    for edit in sorted(_list_edits(ast.parse(tidy)), reverse=True):
+    lines = [line.encode() for line in text.split("\n")]
+    for edit in sorted(_list_edits(ast.parse(text)), reverse=True):
         line = lines[edit.line - 1]
         lines[edit.line - 1] = line[: edit.start] + edit.text.encode() + line[edit.end :]
     moved = b"\n".join(lines).decode()
@@ -50,8 +46,14 @@ class _Edit(NamedTuple):
 
 
 def _list_edits(tree: ast.Module) -> Iterator[_Edit]:
-    """The names of devices, and calls such as `x.cuda()`."""
+    """Housekeeping, the names of devices, and calls such as `x.cuda()`."""
+    idle = [node for node in ast.walk(tree) if _does_nothing(node)]
+    for node in idle:
+        yield _Edit(node.lineno, node.col_offset, node.end_col_offset or 0, "pass")
+    inside = {each for node in idle for each in ast.walk(node)}
     for node in ast.walk(tree):
+        if node in inside:
+            continue
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             end = node.end_col_offset
             if _MOVED.match(node.value) and node.lineno == node.end_lineno and end is not None:
@@ -62,5 +64,8 @@ def _list_edits(tree: ast.Module) -> Iterator[_Edit]:
                 yield _Edit(line, end - len(method), end, "cpu")
 
 
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
+def _does_nothing(node: ast.AST) -> TypeGuard[ast.Expr]:
+    """Whether a statement on a line of its own is no more than housekeeping."""
+    if not isinstance(node, ast.Expr) or node.lineno != node.end_lineno:
+        return False
+    return _HOUSEKEEPING.fullmatch(ast.unparse(node)) is not None

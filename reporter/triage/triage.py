@@ -270,13 +270,16 @@ def _confirm_minimal(
     return MinimalRepro(judged.repro.text, judged.repro.statements, judged.repro.operators, seen)
 
 
+def _is_of_release(torch: str, stated: str) -> bool:
+    """Whether a version of torch is the stated one, or one of a stated series (`2.1`)."""
+    return f"{torch.split('+')[0]}.".startswith(f"{stated.split('+')[0]}.")
+
+
 def _list_notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:
     notes = []
     if thread.status.state == "closed":
         notes.append("the issue is closed")
-    if says.torch and not any(
-        item.torch.split("+")[0].startswith(says.torch.split("+")[0]) for item in runs
-    ):
+    if says.torch and not any(_is_of_release(item.torch, says.torch) for item in runs):
         notes.append(
             f"the issue is about torch {says.torch}, which is none of the interpreters; give one"
             " with --python"

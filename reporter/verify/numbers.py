@@ -20,7 +20,8 @@ from reporter.core.formatting import format_program
 from reporter.execution.worker_pool import WorkerPool
 from reporter.report.captured_call import CapturedCall
 
-_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
+#: Before a `j` it is the imaginary part of a complex one.
+_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?=[jJ]?(?![\w.]))")
 #: Numbers of one program that are tried, at most.
 _MOST = 12
 

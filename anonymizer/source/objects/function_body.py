@@ -147,9 +147,14 @@ class Rewriter(ast.NodeTransformer):
         return made or [ast.Pass()]
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """A changed copy; lists of statements never end up empty."""
+        """A changed copy; lists of statements never end up empty.
+
+        A word that syntax has by itself is left to the method that knows this kind of syntax.
+        """
         made = copy.copy(node)
         for field, old in ast.iter_fields(node):
+            if _has_word(old) and not isinstance(node, _RENAMED):
+                self.problems.append(f"syntax of the kind {type(node).__name__}")
             if isinstance(old, list):
                 if old and isinstance(old[0], ast.stmt):
                     setattr(made, field, self._rewrite_body(old))
@@ -283,6 +288,11 @@ class Rewriter(ast.NodeTransformer):
 
     visit_MatchStar = visit_MatchAs
 
+    def visit_MatchMapping(self, node: Any) -> ast.AST:
+        made: Any = self.generic_visit(node)
+        made.rest = self._name_local(node.rest, "value") if node.rest else None
+        return made  # type: ignore[no-any-return]
+
     def visit_MatchClass(self, node: Any) -> ast.AST:
         made: Any = self.generic_visit(node)
         made.kwd_attrs = [self.decisions.name_attribute(each, UNKNOWN) for each in node.kwd_attrs]
@@ -293,6 +303,7 @@ class Rewriter(ast.NodeTransformer):
         made.name = self._name_local(node.name, "helper")
         made.decorator_list = self._rewrite_decorators(node)
         made.returns = None
+        made.type_params = []
         self._visit_nested(made, node)
         made.body = self._visit_in_scope(node, lambda: self._rewrite_body(node.body))
         return made  # type: ignore[no-any-return]
@@ -319,6 +330,7 @@ class Rewriter(ast.NodeTransformer):
         made.decorator_list = self._rewrite_decorators(node)
         made.bases = [self.visit(each) for each in node.bases]
         made.keywords = []
+        made.type_params = []
         inherited = {"forward", "backward", "setup_context"}
         fixed, self.fixed = self.fixed, {**self.fixed, **{name: name for name in inherited}}
         made.body = self._visit_in_scope(node, lambda: self._rewrite_body(node.body))
@@ -338,6 +350,8 @@ class Rewriter(ast.NodeTransformer):
             self.scopes.pop()
 
 
+#: Kinds of syntax with a word of their own, which has a public one in its place.
+_RENAMED = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping, ast.MatchClass)
 _DROPPED = {
     "torch.compile",
     "torch.library.custom_op",
@@ -349,6 +363,10 @@ _DROPPED = {
     "functools.wraps",
     "dataclasses.dataclass",
 }
+
+
+def _has_word(field: object) -> bool:
+    return any(isinstance(each, str) for each in (field if isinstance(field, list) else [field]))
 
 
 def _build_constant(value: Any) -> ast.expr:
@@ -375,6 +393,7 @@ def _find_bound_names(scope: ast.AST, refs: Collection[str]) -> set[str]:
                 ast.ExceptHandler(name=str(name))
                 | ast.MatchAs(name=str(name))
                 | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
             ):
                 found.add(name)
         if isinstance(node, _COMPREHENSIONS) and not isinstance(scope, _COMPREHENSIONS):

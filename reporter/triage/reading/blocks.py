@@ -73,6 +73,13 @@ def read_prose(text: str) -> str:
     return "\n".join(token.content for token in tokens if token.type == "inline")
 
 
+def list_headings(text: str) -> list[str]:
+    """The headings of a post; a comment in its code is none."""
+    tokens = _build_parser().parse(text)
+    pairs = zip(tokens, tokens[1:])
+    return [inner.content.strip() for token, inner in pairs if token.type == "heading_open"]
+
+
 def _read_blocks(text: str, section: str, depth: int) -> Iterator[Block]:
     tokens = _build_parser().parse(text)
     lines = text.split("\n")

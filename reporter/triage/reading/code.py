@@ -141,6 +141,8 @@ def _clean(text: str) -> tuple[str, list[str]]:
     text = text.replace("\u00a0", " ").replace("\t", "    ").replace("\x0c", "")
     text = "".join(char for char in text if char == "\n" or ord(char) >= 32)
     text = textwrap.dedent(text).strip("\n") + "\n"
+    if _parses(text):  # a prompt or a magic in it is part of a string
+        return text, changes
     if re.search(r"^>>> ", text, re.MULTILINE):
         try:
             examples = doctest.DocTestParser().get_examples(text)
@@ -155,6 +157,16 @@ def _clean(text: str) -> tuple[str, list[str]]:
         text = re.sub(r"^[ ]*[!%]\w.*$", "", text, flags=re.MULTILINE)
         changes.append("took out lines for a notebook's shell")
     return text, changes
+
+
+def _parses(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _parse(text: str) -> tuple[str, ast.Module, int] | None:

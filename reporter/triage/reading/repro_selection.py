@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from reporter.triage.reading.blocks import Block, parse_blocks, read_prose
+from reporter.triage.reading.blocks import Block, list_headings, parse_blocks, read_prose
 from reporter.triage.reading.code import IssueProgram, join, parse_program
 from reporter.triage.reading.safety import Flag, find_flags
 from reporter.triage.reading.thread import Thread
@@ -26,7 +26,7 @@ _ELSEWHERE = re.compile(
 _REQUEST_TITLE = re.compile(
     r"^\W*(?:feature"
     r" request|feature|rfc|proposal|enhancement|question|discussion|docs?|tracker|tracking"
-    r"|umbrella|meta)\s*[\]:)]",
+    r"|umbrella)\s*[\]:)]",  # `meta` is a device
     re.IGNORECASE,
 )
 _REQUEST_HEADING = re.compile(r"feature, motivation and pitch|^🚀", re.IGNORECASE)
@@ -188,11 +188,7 @@ def _find_request(thread: Thread) -> Refusal | None:
     if _REQUEST_TITLE.search(thread.title):
         return Refusal("no_bug_report", "its title says that it is no bug report")
     first = thread.posts[0].text if thread.posts else ""
-    if any(
-        _REQUEST_HEADING.search(line.lstrip("# "))
-        for line in first.split("\n")
-        if line.startswith("#")
-    ):
+    if any(map(_REQUEST_HEADING.search, list_headings(first))):
         return Refusal("no_bug_report", "it is written in the form for feature requests")
     return None
 

@@ -47,6 +47,11 @@ from tests.support.scripts import text
             False,
         ),
         ("z = 0.18215", "repro.py", "x * 0.18215", True),
+        ("z = 31337.519j", "repro.py", "x * 31337.519j", True),
+        ("match x:\n  case {'a': y, **grain_margin}: pass", "repro.py", "**grain_margin", True),
+        ("match x:\n  case [y, *grain_rest]: pass", "repro.py", "*grain_rest]", True),
+        ("match x:\n  case Grain(kiln_rate=1): pass", "issue.md", "kiln_rate=1", True),
+        ("def f():\n  global grain_margin", "repro.py", "global grain_margin", True),
         ("z = 0.18215", "issue.md", "x * 1.8215e-1", True),
         ("z = 1e-5; y = 0.5; p = 3.14159265", "repro.py", "1e-5 + 0.5 * 3.14159265", False),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 import pytest
 
@@ -37,6 +38,28 @@ def test_a_result_whose_gradient_is_asked_for_is_no_leaf(called: str, is_result:
     gathered["tensors"]["t0"].update(requires_grad=True, is_leaf=False)
     made = rebuild(gathered, {"retain_grad", "mul_", "sin"})
     assert any(line.endswith(").clone()") for line in made.write_inputs()) is is_result
+
+
+def test_no_name_of_a_pattern_is_kept() -> None:
+    source = """def f(x):
+    match {"a": x, "c": 3}:
+        case {"a": y, **secret_margin}:
+            return y
+        case [y, *secret_rest] | (y, secret_rest):
+            return secret_rest
+"""
+    made = rebuild(handmade(source), ())
+    assert "secret" not in made.write_definitions() and made.problems == ()
+    ast.parse(made.write_definitions())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are of Python 3.12")
+def test_no_name_of_a_type_parameter_is_kept() -> None:
+    source = (
+        "def f(x):\n    def g[Secret: int](y: Secret) -> Secret:\n        return y\n    return g(x)"
+    )
+    made = rebuild(handmade(source), ())
+    assert "Secret" not in made.write_definitions() and made.problems == ()
 
 
 def test_generated_names_avoid_private_ones() -> None:

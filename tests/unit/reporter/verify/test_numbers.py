@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -79,3 +80,4 @@ def test_generic_numbers_are_near_and_everybodys(value: float, wanted: set[int])
 
 def test_numbers_are_read_from_program_and_inputs() -> None:
     assert {211.0, 0.0173, 2.0} <= collect_numbers(BODY)
+    assert 31.5 in collect_numbers(replace(BODY, definitions="def f(x):\n    return x * 31.5j\n"))

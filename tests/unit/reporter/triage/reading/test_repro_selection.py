@@ -275,6 +275,29 @@ def test_the_text_of_gh_issue_view() -> None:
 
 
 @pytest.mark.parametrize(
+    ("title", "text", "is_request"),
+    [
+        ("crash", "# 🚀 compile the model\n", False),
+        ("[meta] crash", "", False),
+        ("[RFC] crash", "", True),
+    ],
+)
+def test_what_stands_in_a_program_makes_no_request(title: str, text: str, is_request: bool) -> None:
+    posts = (Post("alice", f"{FENCE}python\n{text}{PROGRAM}{FENCE}\n"),)
+    found = extract(Thread("test", title, posts))
+    assert isinstance(found, Refusal) is is_request
+    headed = extract(Thread("test", title, (Post("alice", f"# 🚀 The feature\n{PROGRAM}"),)))
+    assert isinstance(headed, Refusal)
+
+
+@pytest.mark.parametrize("line", ["%d things", ">>> torch.ones(2)", "!ls"])
+def test_lines_in_a_string_are_no_prompts(line: str) -> None:
+    program = f'"""A program.\n\n{line}\n"""\n{PROGRAM}'
+    found = extract(issue(f"{FENCE}python\n{program}{FENCE}\n"))
+    assert isinstance(found, Repro) and found.text == program and not found.changes
+
+
+@pytest.mark.parametrize(
     ("text", "moved"),
     [
         ("x = torch.ones(2, device='cuda')", 'x = torch.ones(2, device="cpu")'),
@@ -284,6 +307,8 @@ def test_the_text_of_gh_issue_view() -> None:
             'if 1:\n    pass\nnet = net.to("cpu")',
         ),
         ("s = 'ü'; x = y.cuda()  # cuda", "s = 'ü'; x = y.cpu()  # cuda"),
+        ("torch.cuda.set_device('cuda:0'); x.cuda()", "pass; x.cpu()"),
+        ("wait = lambda: (\n    torch.cuda.synchronize()\n)\nx.cuda()", None),
         ("x = torch.ones(2, device='cuda')\nprint(torch.cuda.memory_allocated())", None),
         ("x = torch.ones(2)", None),
     ],
