@@ -48,9 +48,9 @@ class _Edit(NamedTuple):
 def _list_edits(tree: ast.Module) -> Iterator[_Edit]:
     """Housekeeping, the names of devices, and calls such as `x.cuda()`."""
     idle = [node for node in ast.walk(tree) if _does_nothing(node)]
-    for node in idle:
-        yield _Edit(node.lineno, node.col_offset, node.end_col_offset or 0, "pass")
-    inside = {each for node in idle for each in ast.walk(node)}
+    for each in idle:
+        yield _Edit(each.lineno, each.col_offset, each.end_col_offset or 0, "pass")
+    inside = {part for each in idle for part in ast.walk(each)}
     for node in ast.walk(tree):
         if node in inside:
             continue

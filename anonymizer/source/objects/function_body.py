@@ -282,16 +282,13 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def visit_MatchAs(self, node: Any) -> ast.AST:
-        made: Any = self.generic_visit(node)
-        made.name = self._name_local(node.name, "value") if node.name else None
-        return made  # type: ignore[no-any-return]
+        made = self.generic_visit(node)
+        field = "rest" if isinstance(node, ast.MatchMapping) else "name"
+        bound = getattr(node, field)
+        setattr(made, field, self._name_local(bound, "value") if bound else None)
+        return made
 
-    visit_MatchStar = visit_MatchAs
-
-    def visit_MatchMapping(self, node: Any) -> ast.AST:
-        made: Any = self.generic_visit(node)
-        made.rest = self._name_local(node.rest, "value") if node.rest else None
-        return made  # type: ignore[no-any-return]
+    visit_MatchStar = visit_MatchMapping = visit_MatchAs
 
     def visit_MatchClass(self, node: Any) -> ast.AST:
         made: Any = self.generic_visit(node)
@@ -325,12 +322,13 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        made = copy.copy(node)
-        made.name = self._name_local(node.name, "Thing")
-        made.decorator_list = self._rewrite_decorators(node)
-        made.bases = [self.visit(each) for each in node.bases]
-        made.keywords = []
-        made.type_params = []
+        made = ast.ClassDef(
+            name=self._name_local(node.name, "Thing"),
+            bases=[self.visit(each) for each in node.bases],
+            keywords=[],
+            body=[],
+            decorator_list=self._rewrite_decorators(node),
+        )
         inherited = {"forward", "backward", "setup_context"}
         fixed, self.fixed = self.fixed, {**self.fixed, **{name: name for name in inherited}}
         made.body = self._visit_in_scope(node, lambda: self._rewrite_body(node.body))
