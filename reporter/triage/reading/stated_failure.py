@@ -57,34 +57,45 @@ _FRAME = re.compile(r"^\s*File (?:\"(?P<path>[^\"]+)\", line \d+|(?P<cell>\S+?):
 _OF_TORCH = re.compile(r"(?:^|/)torch/(?!testing/|_dynamo/testing|_dynamo/utils)|torchinductor_")
 _COMPILED = re.compile(r"\.(?:cpp|h|hpp|cxx|cc):\d+:\d+: (?P<message>(?:fatal )?error: .*)")
 _DIES = re.compile(
-    r"\bsegmentation fault|\bsegfault|\bSIG(?:SEGV|ABRT|FPE|ILL|BUS)\b|core dumped|floating point"
-    r" exception|\baborts?\b|\bcrashes the (?:process|interpreter)|process (?:dies|is"
-    r" killed|crashes)",
-    re.IGNORECASE,
+    r"""
+    \bsegmentation[ ]fault | \bsegfault | \bSIG(?:SEGV|ABRT|FPE|ILL|BUS)\b | core[ ]dumped
+    | floating[ ]point[ ]exception | \baborts?\b | \bcrashes[ ]the[ ](?:process|interpreter)
+    | process[ ](?:dies|is[ ]killed|crashes)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _HANGS = re.compile(
     r"\bhangs?\b|\bdeadlocks?\b|never (?:returns|finishes|ends)|infinite loop|\bstuck\b",
     re.IGNORECASE,
 )
 _WRONG = re.compile(
-    r"\b(?:wrong|incorrect|different|inconsistent|mismatch\w*|diverg\w+|inaccura\w+|silent\w*|not"
-    r" (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?|garbage|corrupt\w*"
-    r"|miscompil\w*|out[-"
-    r" ]of[- ]bounds? (?:read|write|access)\w*)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+    wrong | incorrect | different | differs? | inconsistent | mismatch\w* | diverg\w+ | inaccura\w+
+    | silent\w* | not[ ](?:close|equal|match\w*) | discrepan\w+ | unequal | accuracy | NaNs?
+    | garbage | corrupt\w* | miscompil\w* | out[- ]of[- ]bounds?[ ](?:read|write|access)\w*
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _ACCEPTS = re.compile(
-    r"\b(?:accepts?|does(?: not|n't) raise|no error|without (?:an )?error|should"
-    r" (?:raise|fail|throw)|passes silently|silently (?:passes|succeeds|runs)"
-    r"|(?:instead|rather than) of raising|rather than"
-    r" raising|(?:skips?|bypass\w*|lacks|loses|missing) (?:\w\S*"
-    r" ){0,6}?(?:checks?|validation)|eager (?:mode )?(?:correctly )?(?:rejects|raises))\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+    accepts? | does(?:[ ]not|n't)[ ]raise | no[ ]error | without[ ](?:an[ ])?error
+    | should[ ](?:raise|fail|throw) | passes[ ]silently | silently[ ](?:passes|succeeds|runs)
+    | (?:instead|rather[ ]than)[ ]of[ ]raising | rather[ ]than[ ]raising
+    | (?:skips?|bypass\w*|lacks|loses|missing)[ ](?:\w\S*[ ]){0,6}?(?:checks?|validation)
+    | eager[ ](?:mode[ ])?(?:correctly[ ])?(?:rejects|raises)
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _VERSION = re.compile(
-    r"^[ \t]*(?:\[pip3?\][ \t]*)?(?:PyTorch version|torch)[ \t]*(?::|==)["
-    r" \t]*v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)",
-    re.MULTILINE | re.IGNORECASE,
+    r"""
+    ^[ \t]* (?:\[pip3?\][ \t]*)? (?:PyTorch[ ]version|torch)
+    [ \t]* (?::|==) [ \t]* v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)
+    """,
+    re.MULTILINE | re.IGNORECASE | re.VERBOSE,
 )
 _SPOKEN = re.compile(
     r"\b(?:py)?torch(?: version)?:?(?: nightly)? ?`?v?(\d+\.\d+\.\d+[\w.+]*)", re.IGNORECASE
