@@ -118,7 +118,7 @@ class Worker:
             if "cancel" in message:
                 self._cancel(message)
             else:
-                self._take(message)
+                self._begin_candidate(message)
         return bool(data)
 
     def _cancel(self, message: CancelRequest) -> None:
@@ -127,7 +127,7 @@ class Worker:
             job.cancelled = True
             job.kill()
 
-    def _take(self, message: CandidateRequest) -> None:
+    def _begin_candidate(self, message: CandidateRequest) -> None:
         if self.free:
             slot = self.free.pop()
         else:

@@ -114,7 +114,7 @@ class Cluster:
                     self._copy(client, state)
                 continue
             state.since = self._clock()
-            if not self._take(client, state, key, keep):
+            if not self._note_end(client, state, key, keep):
                 return
 
     def _submit(self, client: Any, state: _RunState, cell: Cell, **where: Any) -> None:
@@ -125,7 +125,7 @@ class Cluster:
         state.futures[key] = (cell, future)
         future.add_done_callback(lambda done: state.done.put(done.key))
 
-    def _take(self, client: Any, state: _RunState, key: str, keep: Keep) -> bool:
+    def _note_end(self, client: Any, state: _RunState, key: str, keep: Keep) -> bool:
         """One task has ended somehow; False if that was the end of the scheduler."""
         entry = state.futures.pop(key, None)
         if entry is None or entry[0] not in state.tasks:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from reporter.cli import shell
 from reporter.core.arguments import Argument
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX, resolve
 from reporter.core.settings import Setting, list_settings
@@ -42,11 +43,15 @@ def declare_options(
             words = given.pop("command", None) or ()
             assert isinstance(words, (list, tuple))
             first, rest = _split(given, [str(word) for word in words])
-            _mind(names, rest)
+            _note_misplaced_option(names, rest)
             # typer hands over an empty list for an option that may be repeated and was not given
             spoken = {name: None if value == [] else value for name, value in given.items()}
             options = resolve(spoken, first, rest)
-            return function(options, **more) if own is None else function(options, _take(own, more))
+            return (
+                function(options, **more)
+                if own is None
+                else function(options, _build_options(own, more))
+            )
 
         parameters = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own_parameters
@@ -93,7 +98,7 @@ def _build_own_parameter(field: dataclasses.Field[Any], kind: Any) -> inspect.Pa
     return _build_keyword(field.name, Annotated[kind, info]).replace(default=default)
 
 
-def _take(own: type[Any], words: Mapping[str, Any]) -> object:
+def _build_options(own: type[Any], words: Mapping[str, Any]) -> object:
     """What a command line gave; a field that it did not give stays at its default."""
     given = {name: value for name, value in words.items() if value is not None}
     return own(**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
@@ -106,17 +111,16 @@ def _split(given: dict[str, object], words: list[str]) -> tuple[Path | None, tup
     return Path(words[0]), tuple(words[1:])
 
 
-def _mind(names: tuple[str, ...], rest: tuple[str, ...]) -> None:
+def _note_misplaced_option(names: tuple[str, ...], rest: tuple[str, ...]) -> None:
     """Says so when what looks like an option of ours goes to the script: a wrong order is silent
     otherwise.
     """
     flags = {flag for name in names for flag in list_settings()[name].flags}
     meant = next((word for word in rest if word.partition("=")[0] in flags), None)
     if meant is not None:
-        typer.echo(
+        shell.talk(
             f"note: {meant} stands after the script, so the script gets it; options of bugreport go"
-            " before the script",
-            err=True,
+            " before the script"
         )
 
 

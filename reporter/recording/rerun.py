@@ -116,24 +116,24 @@ class _WaitingRun:
         self._greeting: Future[RerunGreeting | int] = Future()
         self._answer: Future[CallAnswer | int] = Future()
         self._connection = Connection(ours, lambda: None)
-        threading.Thread(target=self._connection.read, args=(self._take,), daemon=True).start()
+        threading.Thread(target=self._connection.read, args=(self._receive,), daemon=True).start()
         threading.Thread(target=self._await_end, daemon=True).start()
 
     def _name_file(self, kind: str, ending: str) -> Path:
         return self.folder / f"{kind}-{self.name}.{ending}"
 
-    def _take(self, message: Json) -> None:
+    def _receive(self, message: Json) -> None:
         if message.get("role") == "rerun":
-            _settle(self._greeting, cast(RerunGreeting, message))
+            _set_first(self._greeting, cast(RerunGreeting, message))
         else:
-            _settle(self._answer, cast(CallAnswer, message))
+            _set_first(self._answer, cast(CallAnswer, message))
 
     def _await_end(self) -> None:
         """A process that is gone answers nothing any more; what it has sent is still read first."""
         code = self._process.wait()
         time.sleep(0.2)
-        _settle(self._greeting, code)
-        _settle(self._answer, code)
+        _set_first(self._greeting, code)
+        _set_first(self._answer, code)
 
     def ask(self, message: CallRequest, timeout: float, stay: bool) -> CallAnswer:
         """The answer to one request.
@@ -161,7 +161,7 @@ class _WaitingRun:
         self._answer = answer
         code = self._process.poll()
         if code is not None:
-            _settle(answer, code)
+            _set_first(answer, code)
         self._connection.send({**message, "stay": stay, "timeout": timeout, "log": str(log_file)})
         try:
             answered = answer.result(timeout=timeout)
@@ -206,7 +206,7 @@ class _WaitingRun:
             self._name_file("rerun", ending).unlink(missing_ok=True)
 
 
-def _settle(future: Future[_S], result: _S) -> None:
+def _set_first(future: Future[_S], result: _S) -> None:
     """What comes first counts."""
     if not future.done():
         future.set_result(result)
@@ -321,7 +321,7 @@ class RerunCallSession:
         with self._lock:
             if self._closed:
                 return {"outcome": CallOutcome.DIED, "lost": LostAnswer.CLOSED}
-            run = self._take()
+            run = self._choose_run()
             self._working.add(run)
             if not reads and self._runs.ahead:
                 self._waiting = self._runs.start(self._call)
@@ -335,7 +335,7 @@ class RerunCallSession:
             if ended is not None:
                 ended.end()
 
-    def _take(self) -> _WaitingRun:
+    def _choose_run(self) -> _WaitingRun:
         """The run that waits, or a new one, in whose favor the idle ones give up their memory
         where there is little.
         """

@@ -232,7 +232,7 @@ class RecordingSession:
     def serve(self, peer: socket.socket) -> None:
         """Takes what one process of the program sends over `peer`, until the connection ends."""
         process = _Peer(Connection(peer, lambda: self._note_close(process)))
-        process.connection.read(lambda message: self._take(process, message))
+        process.connection.read(lambda message: self._receive(process, message))
 
     def _note_close(self, process: _Peer) -> None:
         if process.fork_server is not None:
@@ -240,17 +240,17 @@ class RecordingSession:
         if self._script is process.connection and self._has_ended():
             self.finished.set()
 
-    def _take(self, process: _Peer, message: object) -> None:
+    def _receive(self, process: _Peer, message: object) -> None:
         """After what cannot be a message of the recorder the program goes on unwatched."""
         try:
-            self._take_message(process, cast(Json, message))
+            self._handle_message(process, cast(Json, message))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             self._note_reach("the recorder's own messages")
             said = f"a message of the script's recorder cannot be read ({type(error).__name__})"
             self.talk(said)
             raise ValueError(said) from error
 
-    def _take_message(self, process: _Peer, message: Json) -> None:
+    def _handle_message(self, process: _Peer, message: Json) -> None:
         if self._key and message.pop("key", None) != self._key:
             self._note_reach("the recorder's own messages")
         elif message.get("role") == "script":

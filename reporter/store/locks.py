@@ -32,7 +32,7 @@ def lock(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
         for path in paths:
             descriptor = _open(path)
             stack.callback(os.close, descriptor)
-            while not _take(descriptor, path.parent):
+            while not _try_lock(descriptor, path.parent):
                 if not said:
                     waiting()
                     said = True
@@ -64,12 +64,12 @@ def require_locks(path: Path) -> None:
     """
     descriptor = _open(path)
     try:
-        _take(descriptor, path.parent)
+        _try_lock(descriptor, path.parent)
     finally:
         os.close(descriptor)
 
 
-def _take(descriptor: int, folder: Path) -> bool:
+def _try_lock(descriptor: int, folder: Path) -> bool:
     import fcntl  # where there is none, the rest of the tool works
 
     try:

@@ -89,12 +89,12 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
         yield
     finally:
         _attach.ensure_switch().active = None
-        line = _settle(item, lazy, folder)
+        line = _end_watch(item, lazy, folder)
         if line:
             lines.append(line)
 
 
-def _settle(item: Any, lazy: _Lazy, folder: str) -> str:
+def _end_watch(item: Any, lazy: _Lazy, folder: str) -> str:
     """Ends the watching of a test; what the summary has to say of it, if anything."""
     if lazy.run is None:
         return "{}: not watched, {}".format(item.nodeid, lazy.problem) if lazy.problem else ""
