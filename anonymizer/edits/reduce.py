@@ -116,7 +116,7 @@ def _simplify_and_drop(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def reduce(program: SourceProgram, find_first: FindFirst, rounds: int = 6) -> SourceProgram:
-    """The smallest program found.
+    """The smallest program found, with its names numbered anew if it fails under those too.
 
     Args:
         find_first: is asked for at most `BATCH` candidates at once, in their order.
@@ -129,7 +129,9 @@ def reduce(program: SourceProgram, find_first: FindFirst, rounds: int = 6) -> So
             program = _run(program, each, find_first, seen)
         if _build_key(program) == before:
             break
-    return renumber(program)
+    numbered = renumber(program)
+    is_same = _build_key(numbered) == _build_key(program)
+    return numbered if is_same or find_first([numbered]) is not None else program
 
 
 def _run(

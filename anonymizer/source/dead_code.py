@@ -16,7 +16,7 @@ from anonymizer.source.symbols.imports import KNOWN_MODULES
 
 _KNOWN = frozenset(dir(builtins)) | KNOWN_MODULES | {"torch", "nn", "F", "__class__"}
 _ATTRIBUTE = re.compile(r"(?:attr|method)\d+")
-_GENERATED = re.compile(r"[A-Za-z_]+?\d+")
+_GENERATED = re.compile(r"\b[A-Za-z_]+?\d+\b")
 
 
 def find_undefined(program: SourceProgram) -> set[str]:
@@ -152,25 +152,27 @@ def _find_foreign_names(function: ast.AST) -> set[str]:
 def renumber(program: SourceProgram) -> SourceProgram:
     """The program with its generated names numbered in the order in which they appear.
 
-    Its mappings to private words follow.
+    Names that stand for nothing private keep their numbers, which no other name gets. Its mappings
+    to private words follow.
     """
     text = "\n".join(
         [program.write_definitions(), *program.write_inputs(), program.callable_expression]
     )
-    private = set(program.private.mapping)
+    found = dict.fromkeys(_GENERATED.findall(text))
+    taken = set(program.private.mapping) | (found.keys() - program.private.reverse.keys())
     counts: dict[str, int] = {}
     new: dict[str, str] = {}
-    for name in _GENERATED.findall(text):
-        if name in program.private.reverse and name not in new:
+    for name in found:
+        if name in program.private.reverse:
             prefix = name.rstrip("0123456789")
             while True:
                 counts[prefix] = counts.get(prefix, 0) + 1
-                if f"{prefix}{counts[prefix]}" not in private:
+                if f"{prefix}{counts[prefix]}" not in taken:
                     break
             new[name] = f"{prefix}{counts[prefix]}"
 
     def rename(source: str) -> str:
-        return re.sub(r"\b[A-Za-z_]+?\d+\b", lambda match: new.get(match[0], match[0]), source)
+        return _GENERATED.sub(lambda match: new.get(match[0], match[0]), source)
 
     return dataclasses.replace(
         program,

@@ -52,7 +52,7 @@ class ClassWriter:
         record = self._symbols.get_class(key)
         name = name or names.take_unused(self._choose_prefix(record))
         made.public[key] = name
-        names.tables["definitions"].setdefault(record["name"], name)
+        names.note_definition(record["name"], name)
         made.statements[name] = []  # in its place, before what its methods need
         made.statements[name] = [self._build_class(key, name)]
         return name

@@ -30,7 +30,7 @@ class FunctionWriter:
         context, made = self._context, self._context.definitions
         made.public[key] = name
         private = context.symbols.get_function(key)["name"]
-        context.names.tables["definitions"].setdefault(private, name)
+        context.names.note_definition(private, name)
         made.statements[name] = []  # in its place, before what its body needs
         rewriter = Rewriter(key, context.decisions, self._values.refer, made.problems)
         made.statements[name] = [rewriter.rewrite(name, context.owners.get(key))]

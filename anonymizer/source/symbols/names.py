@@ -67,6 +67,7 @@ class PublicNames:
             "definitions": {},
             "texts": {},
         }
+        self._defined: dict[str, str] = {}
         self.attributes: frozenset[str] = frozenset()
         self.parameters: frozenset[str] = frozenset()
         self.used: set[str] = {
@@ -96,6 +97,13 @@ class PublicNames:
             if name not in self.private and name not in self.used and name not in _BUILTINS:
                 self.used.add(name)
                 return name
+
+    def note_definition(self, private: str, public: str) -> None:
+        """Notes the public name of a function or a class, of which several may share a private
+        one; the table has the first.
+        """
+        self.tables["definitions"].setdefault(private, public)
+        self._defined[public] = private
 
     def name_attribute(self, private: str, prefix: str = "attr") -> str:
         """The public name of an attribute, a method or a key: the same one whenever it is asked
@@ -134,9 +142,10 @@ class PublicNames:
 
     def reverse(self) -> dict[str, str]:
         """Public word → private word, complete and unambiguous; `private/mapping.json` has it."""
-        return {
+        found = {
             public: private for table in self.tables.values() for private, public in table.items()
         }
+        return found | self._defined
 
     def rewrite_text(self, value: str, einsum: bool = False) -> str:
         """The public form of a string constant.

@@ -60,6 +60,13 @@ def test_reduction_changes_nothing_if_nothing_is_interesting() -> None:
     assert module_text(small) == module_text(renumber(program))
 
 
+def test_names_stay_where_the_program_does_not_fail_under_others() -> None:
+    program = rebuild(handmade("def f(x, y):\n    return torch.relu(y)", 2), {"relu"})
+    find_first = find_text(lambda text: "torch.relu(arg2)" in text)
+    text = reduce.reduce(program, find_first).write_definitions()
+    assert text == "def repro(arg2):\n    return torch.relu(arg2)"
+
+
 def test_edits_are_valid_python_and_distinct() -> None:
     seen = [module_text(each) for each in edits(long_program())]
     assert len(seen) > 30
