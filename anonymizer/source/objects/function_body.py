@@ -142,8 +142,7 @@ class Rewriter(ast.NodeTransformer):
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 continue
             result = self.visit(statement)
-            if isinstance(result, ast.stmt):
-                made.append(result)
+            made += result if isinstance(result, list) else [result] if result else []
         return made or [ast.Pass()]
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
@@ -261,17 +260,17 @@ class Rewriter(ast.NodeTransformer):
             return None
         return ast.Assign([self.visit(node.target)], self.visit(node.value), lineno=1)
 
-    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.stmt | None:
-        kept = [each for each in node.names if not any(each in scope for scope in self.scopes)]
-        inner = [each for each in node.names if each not in kept]
-        if kept:
-            made = [self.value(self.refs[each], each, True) for each in kept if each in self.refs]
-            return (
-                ast.Global([each.id for each in made if isinstance(each, ast.Name)])
-                if made
-                else None
-            )
-        return ast.Nonlocal([self._name_local(each, "value") for each in inner])
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> list[ast.stmt]:
+        """What comes from outside of the function is a global; the rest is a local around it."""
+        inner = [each for each in node.names if any(each in scope for scope in self.scopes)]
+        outer = [each for each in node.names if each not in inner and each in self.refs]
+        values = [self.value(self.refs[each], each, True) for each in outer]
+        names = [each.id for each in values if isinstance(each, ast.Name)]
+        local = [self._name_local(each, "value") for each in inner]
+        return [
+            *([ast.Global(names)] if names else ()),
+            *([ast.Nonlocal(local)] if local else ()),
+        ]
 
     visit_Nonlocal = visit_Global
 

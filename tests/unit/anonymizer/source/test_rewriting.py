@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from anonymizer.source.dead_code import find_undefined
 from anonymizer.source.rewriting import rebuild
 from anonymizer.source.symbols.names import PublicNames
 from tests.support.gathered import handmade
@@ -69,6 +70,26 @@ def test_generated_names_avoid_private_ones() -> None:
     private = {"value1", "value2", "arg1", "f"}
     names = {node.id for node in ast.walk(made.definitions) if isinstance(node, ast.Name)}
     assert not names & private
+
+
+def test_what_is_declared_nonlocal_may_be_captured_and_local() -> None:
+    source = """
+def f(x):
+    total = 0
+    def add():
+        nonlocal total, count
+        total += 1
+        count += 1
+    add()
+    return x + total + count
+"""
+    gathered = handmade(source)
+    captured = {"kind": "const", "value": "3", "text": False}
+    gathered["functions"]["f0"]["refs"]["count"] = captured
+    made = rebuild(gathered, ())
+    text = made.write_definitions()
+    assert f"global state1\n        nonlocal {made.private.mapping['total']}\n" in text
+    assert not find_undefined(made)
 
 
 def test_keywords_of_an_entry_without_a_signature_are_handed_on() -> None:
