@@ -156,8 +156,9 @@ class PublicNames:
 
         Returns:
             What torch or Python gives a meaning to as it is, parts of torch's names too, a digit
-            alone (a switch of the environment is one), equations with letters in the order of the
-            alphabet, attributes and parameters by their public names, anything else as `text1`, ….
+            alone (a switch of the environment is one), equations with their output and with letters
+            in the order of the alphabet, attributes and parameters by their public names, anything
+            else as `text1`, ….
         """
         known = self.attributes | self.parameters
         if value in _INTERFACE_STRINGS and value not in known:
@@ -171,7 +172,9 @@ class PublicNames:
             and value not in known
         ):
             return value
-        if _EINSUM.fullmatch(value) or einsum and _IMPLICIT_EINSUM.fullmatch(value):
+        if einsum and _IMPLICIT_EINSUM.fullmatch(value):
+            return _normalize_equation(_write_output(value))
+        if _EINSUM.fullmatch(value):
             return _normalize_equation(value)
         if value in self.parameters:
             return self.name_variable(value, "arg")
@@ -188,6 +191,12 @@ class PublicNames:
         if value not in self.tables["texts"]:
             self.tables["texts"][value] = self.take_unused("text")
         return self.tables["texts"][value]
+
+
+def _write_output(equation: str) -> str:
+    """An equation with the output that it implies: the letters that it has once, sorted."""
+    single = sorted(each for each in equation if each.isalpha() and equation.count(each) == 1)
+    return f"{equation}->{'...' if '...' in equation else ''}{''.join(single)}"
 
 
 def _normalize_equation(equation: str) -> str:

@@ -155,6 +155,22 @@ def test_only_listed_strings_are_kept(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("equation", "expected"),
+    [
+        ("ba", "ab->ba"),
+        ("ij,jk", "ab,bc->ac"),
+        ("kj, ji", "ab,bc->ca"),
+        ("...bA", "...ab->...ba"),
+        ("ii", "aa->"),
+        ("ba->ba", "ab->ab"),
+    ],
+)
+def test_the_output_that_an_equation_implies_is_written(equation: str, expected: str) -> None:
+    gathered = handmade(f"def f(x):\n    return torch.einsum('{equation}', x)")
+    assert f"torch.einsum('{expected}', arg1)" in rebuild(gathered, {"einsum"}).write_definitions()
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("scaled_dot_product", "scaled_dot_product"),
