@@ -15,8 +15,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from anonymizer.source.symbols.naming_policy import NamingPolicy
-from anonymizer.source.symbols.symbol_table import FunctionNode, MethodOwner, list_parameters
-from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
+from anonymizer.source.symbols.symbol_table import (
+    FunctionNode,
+    MethodOwner,
+    find_called,
+    list_parameters,
+)
+from anonymizer.source.symbols.types import UNKNOWN, is_private
 from collectors.protocol.program_source import Reference
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
@@ -31,6 +36,9 @@ _FORMATS = frozenset("bcdeEfFgGnosxX%")
 _KEYWORDS = frozenset(
     """dim dtype device keepdim requires_grad size end sep file key reverse strict start""".split()
 )
+# What makes keys or attributes of any keyword.
+_OF_KEYS = frozenset("""dict types.SimpleNamespace collections.Counter collections.OrderedDict
+    collections.defaultdict""".split())
 
 
 class Rewriter(ast.NodeTransformer):
@@ -54,6 +62,7 @@ class Rewriter(ast.NodeTransformer):
         self.problems = problems
         record = decisions.symbols.get_function(key)
         self.refs, self.chains = record["refs"], record["chains"]
+        self.partials = decisions.symbols.list_partials(key)
         self.scopes: list[set[str]] = []
         self.fixed: dict[str, str] = {}
 
@@ -196,7 +205,6 @@ class Rewriter(ast.NodeTransformer):
         return self.chains.get(dotted)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        kind = self.types.callees.get(id(node), UNKNOWN)
         plain = node.func.id if isinstance(node.func, ast.Name) else ""
         args: list[ast.expr] = []
         for index, each in enumerate(node.args):
@@ -207,8 +215,9 @@ class Rewriter(ast.NodeTransformer):
                 )
             else:
                 args.append(self.visit(each))
+        called = find_called(node, self.partials)
         keywords = [
-            ast.keyword(self._name_keyword(each.arg, node, kind), self.visit(each.value))
+            ast.keyword(self._name_keyword(each.arg, called), self.visit(each.value))
             for each in node.keywords
         ]
         return ast.Call(self.visit(node.func), args, keywords)
@@ -220,16 +229,24 @@ class Rewriter(ast.NodeTransformer):
             return ast.Constant(value)
         return ast.Constant(self.names.rewrite_text(value, einsum))
 
-    def _name_keyword(self, name: str | None, node: ast.Call, kind: Type) -> str | None:
+    def _name_keyword(self, name: str | None, called: ast.expr) -> str | None:
         if name is None:
             return None
-        dotted = ast.unparse(node.func)
-        if is_private(kind) or dotted in ("dict", "functools.partial", "partial"):
+        dotted = ast.unparse(called)
+        chain = self.chains.get(dotted) or self.refs.get(dotted)
+        public = ""
+        if chain is not None and chain["kind"] in ("torch", "stdlib", "builtin"):
+            public = chain["name"]
+        makes_keys = (public or dotted) in _OF_KEYS
+        is_own = is_private(self.types.callees.get(id(called), UNKNOWN))
+        # what a dict is handed on to is not known: a function of the program may take the word
+        if is_own or makes_keys and name in self.names.parameters:
             return self.names.name_variable(name, "arg")
         if name in self.names.vocabulary or name in _KEYWORDS:
             return name
-        chain = self.chains.get(dotted) or self.refs.get(dotted)
-        if chain is not None and chain["kind"] in ("torch", "stdlib", "builtin"):
+        if makes_keys:
+            return self.names.rewrite_text(name)
+        if public:
             return name
         return self.names.name_variable(name, "arg")
 

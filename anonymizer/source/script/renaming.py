@@ -16,7 +16,7 @@ from anonymizer.source.script.compilation import COMPILE, FUNCTION, RESULT
 from anonymizer.source.script.imported_names import SHORT_MODULES
 from anonymizer.source.symbols.imports import KNOWN_MODULES
 from anonymizer.source.symbols.names import PublicNames
-from anonymizer.source.symbols.symbol_table import SourceError
+from anonymizer.source.symbols.symbol_table import SourceError, find_called
 
 #: Public names of what stands for nothing private.
 PUBLIC = {FUNCTION: "fn", RESULT: "out", COMPILE: repro.COMPILE}
@@ -120,7 +120,7 @@ class Renaming(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A call; arguments by name are renamed where what is called may be the script's own."""
-        own = not self._is_foreign(node.func)
+        own = not self._is_foreign(find_called(node, ("functools.partial",)))
         for each in node.keywords:
             if own and each.arg is not None:
                 each.arg = self.bound.get(each.arg, each.arg)
@@ -131,7 +131,7 @@ class Renaming(ast.NodeTransformer):
         if not isinstance(called, ast.Attribute):
             return False
         if _is_of_module(called):
-            return ast.unparse(called) != "functools.partial"
+            return True
         return called.attr not in self.attributes and called.attr in self.names.vocabulary
 
     def visit_arg(self, node: ast.arg) -> ast.AST:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.source.symbols.symbol_table import SymbolTable
+from anonymizer.source.symbols.symbol_table import SymbolTable, find_called
 from anonymizer.source.symbols.types import (
     PUBLIC,
     UNKNOWN,
@@ -70,6 +70,7 @@ class _TypeWalk(ast.NodeVisitor):
         self.key = key
         self.refs = types.symbols.get_function(key)["refs"]
         self.chains = types.symbols.get_function(key)["chains"]
+        self.partials = types.symbols.list_partials(key)
         self.result: list[Any] = [key]
         self.count = 0
 
@@ -119,8 +120,10 @@ class _TypeWalk(ast.NodeVisitor):
 
     def infer_Call(self, node: ast.Call) -> Type:
         callee = self.infer(node.func)
-        self.types.callees[id(node)] = callee
+        self.types.callees[id(node.func)] = callee
         args = [self.infer(each) for each in node.args]
+        if args and find_called(node, self.partials) is node.args[0]:
+            self.types.callees[id(node.args[0])] = args[0]
         kwargs = {each.arg: self.infer(each.value) for each in node.keywords if each.arg}
         for each in node.keywords:
             if not each.arg:

@@ -5,7 +5,7 @@ object means.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -70,6 +70,15 @@ class SymbolTable:
     def get_function(self, key: str) -> FunctionRecord:
         """The record of a function by its id: name, source, what its names lead to, defaults."""
         return self.gathered["functions"][key]
+
+    def list_partials(self, key: str) -> set[str]:
+        """The dotted names by which a function, given by its id, knows `functools.partial`."""
+        record = self.get_function(key)
+        return {
+            dotted
+            for dotted, ref in (*record["refs"].items(), *record["chains"].items())
+            if ref["kind"] == "stdlib" and ref["name"] == "functools.partial"
+        }
 
     def get_class(self, key: str) -> ClassRecord:
         """The record of a class by its id: name, bases, shape, methods, attributes, fields."""
@@ -221,3 +230,15 @@ def list_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -
     given = node.args
     starred = [each for each in (given.vararg, given.kwarg) if each is not None]
     return [*given.posonlyargs, *given.args, *given.kwonlyargs, *starred]
+
+
+def find_called(call: ast.Call, partials: Collection[str]) -> ast.expr:
+    """What takes the keywords of a call: of `functools.partial` the function that it is given.
+
+    Args:
+        partials: the dotted names of `functools.partial`.
+    """
+    called: ast.expr = call
+    while isinstance(called, ast.Call) and called.args and ast.unparse(called.func) in partials:
+        called = called.args[0]
+    return call.func if called is call else called

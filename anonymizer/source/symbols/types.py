@@ -53,7 +53,7 @@ def is_private(kind: Type) -> bool:
 
 class Types:
     """Runs to a fixed point over all functions; then `receivers` and `callees` hold the answers by
-    node id.
+    the ids of attributes, and of the expressions that are called (`find_called`).
 
     `walk(types, function id)` visits one function (`anonymizer.source.symbols.inference`).
     """

@@ -104,6 +104,32 @@ def test_keywords_of_an_entry_without_a_signature_are_handed_on() -> None:
     assert made.write_inputs()[-1] == "return (x, 3)" and made.problems == ()
 
 
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("functools.partial(torch.sum, dim=1)(x)", "partial(torch.sum, dim=1)(arg1)"),
+        ("functools.partial(torch.sum, axes=1)(x)", "partial(torch.sum, axes=1)(arg1)"),
+        ("functools.partial(functools.partial(torch.sum, x), axes=1)()", "axes=1)()"),
+        ("functools.partial(g, dim=x)()", "partial(value1, arg2=arg1)()"),
+        ("functools.partial(functools.partial(g), dim=x)()", "arg2=arg1)()"),
+        ("functools.partial(dict, secret=1)()", "partial(dict, text1=1)()"),
+        ("torch.sum(x, **dict(keepdim=True))", "**dict(keepdim=True)"),
+        ("g(**dict(dim=x))", "(**dict(arg2=arg1))"),
+        ("x * dict(secret=1)['secret']", "dict(text1=1)['text1']"),
+        ("x * types.SimpleNamespace(secret=1).secret", "Namespace(attr1=1).attr1"),
+    ],
+)
+def test_a_keyword_is_that_of_what_takes_it(call: str, expected: str) -> None:
+    gathered = handmade(f"def f(x):\n    g = lambda dim: dim\n    return {call}")
+    record = gathered["functions"]["f0"]
+    for name in ("functools.partial", "types.SimpleNamespace"):
+        record["refs"][name.split(".")[0]] = {"kind": "module", "name": name.split(".")[0]}
+        record["chains"][name] = {"kind": "stdlib", "name": name}
+    record["chains"]["torch.sum"] = {"kind": "torch", "name": "torch.sum"}
+    text = rebuild(gathered, {"sum", "dim"}).write_definitions()
+    assert expected in text and "secret" not in text, text
+
+
 def test_a_function_that_takes_any_keywords_is_called_as_it_was() -> None:
     source = "def f(*parts, secret_by, **flags):\n    return torch.relu(parts[0]) * secret_by"
     gathered = handmade(source, 2)

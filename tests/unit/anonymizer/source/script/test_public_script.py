@@ -453,6 +453,19 @@ def test_no_private_word_survives_where_the_rewriting_goes_on() -> None:
     assert f"{given} = value" in words and words.endswith(f"({given})(out, ({given},))")
 
 
+def test_a_partial_of_a_function_of_torch_takes_the_words_of_that() -> None:
+    text = """
+        import functools
+        import torch
+
+        dim = 1
+        velkor_sum = functools.partial(torch.sum, dim=dim)
+        torch.compile(velkor_sum)(torch.ones(2, 3))  # fails
+        """
+    found = definitions(text)
+    assert "functools.partial(torch.sum, dim=value1)" in found and "velkor" not in found
+
+
 def test_what_is_of_other_packages_is_left_out_with_all_that_reads_it() -> None:
     text = """
         import argparse
