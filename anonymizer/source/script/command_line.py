@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TypeGuard, cast
 
 #: The class of what argparse makes, until there are public names.
 _CLASS = "<arguments>"
+#: The name by which a function is called, its node, and the parameters that take positions.
+_Function = tuple[str, ast.AST, list[str]]
 _READERS = {each.__name__: each for each in (bool, float, int, len, str)}
 #: What an expression may consist of that is computed here.
 _PARTS = (
@@ -137,21 +139,66 @@ def _make_object() -> ast.Call:
 
 
 def _find_holders(tree: ast.Module, options: Collection[str]) -> set[str]:
-    """Variables with what argparse made: those that are assigned it, and the parameters of which
-    nothing but options is read.
+    """Variables with what argparse made: those that are assigned it, and parameters that a call
+    gives it.
+
+    A variable has one meaning in all of the script. So of a parameter of the same name that no call
+    gives it nothing but options may be read.
     """
-    nodes = list(ast.walk(tree))
-    made = ast.unparse(_make_object())
-    found = {
-        each.id
-        for each, value in _list_assigned(tree)
-        if isinstance(each, ast.Name) and ast.unparse(value) == made
+    functions = list(_list_functions(tree))
+    assigned = [(ast.unparse(each), ast.unparse(value)) for each, value in _list_assigned(tree)]
+    given = list(_list_given(tree, functions))
+    others = {
+        (function, name)
+        for _, function, names in functions
+        for name in names
+        if not _list_read(function, name) <= set(options)
     }
-    read: dict[str, set[str]] = {node.arg: set() for node in nodes if isinstance(node, ast.arg)}
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            read.get(node.value.id, set()).add(node.attr)
-    return found | {name for name, attributes in read.items() if attributes & set(options)}
+    found: set[str] = set()
+    more = {ast.unparse(_make_object())}
+    while more:
+        found |= more
+        more = {target for target, value in assigned if value in found}
+        takers = {(function, name) for function, name, value in given if value in found}
+        more |= {name for _, name in takers} - {name for _, name in others - takers}
+        more -= found
+    return {each for each in found if each.isidentifier()}
+
+
+def _list_functions(tree: ast.Module) -> Iterator[_Function]:
+    """The functions of a script, and under the name of a class what makes its objects."""
+    for owner in ast.walk(tree):
+        for node in ast.iter_child_nodes(owner):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+                decorators = [ast.unparse(each) for each in node.decorator_list]
+                if isinstance(owner, ast.ClassDef) and "staticmethod" not in decorators:
+                    del names[:1]
+                    if node.name == "__init__":
+                        yield owner.name, node, names
+                yield node.name, node, names
+
+
+def _list_read(function: ast.AST, name: str) -> set[str]:
+    """The attributes that a function reads of one of its parameters."""
+    return {
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name
+    }
+
+
+def _list_given(
+    tree: ast.Module, functions: Sequence[_Function]
+) -> Iterator[tuple[ast.AST, str, str]]:
+    """What calls give: the function, its parameter, and the text of the value."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        for name, function, parameters in functions:
+            if name == called:
+                named = ((each.arg or "", each.value) for each in call.keywords)
+                for parameter, value in (*zip(parameters, call.args), *named):
+                    yield function, parameter, ast.unparse(value)
 
 
 class _ValueWriter(ast.NodeTransformer):

@@ -614,6 +614,42 @@ def test_an_option_that_the_script_changes_is_what_it_is_then(parse: str) -> Non
     assert "torch.manual_seed(7)" in found and "torch.ones(8)" in found
 
 
+TAKEN = """
+    import argparse
+    import torch
+
+    options = argparse.ArgumentParser().parse_args()
+    options.kind = torch.float32
+
+    class Velkor:
+        def __init__(self, config):
+            self.config = config
+
+        def start(self):
+            return prepare(self.config)
+
+    def prepare(settings):
+        return torch.ones(settings.width, dtype=settings.kind)
+
+    def unused(settings):
+        return settings.width
+
+    def model(x):
+        return torch.ones(3, dtype=x.dtype) + {read}
+
+    start = Velkor(options).start()
+    torch.compile(model)(start)  # fails
+    """
+
+
+@pytest.mark.parametrize("read", ["x.relu()", "torch.ones(x.dim())", "1"])
+def test_a_parameter_is_the_options_only_where_a_call_gives_it_those(read: str) -> None:
+    values = {"dtype": "'bfloat16'", "dim": "1", "width": "4"}
+    found = definitions(TAKEN.format(read=read), command_line=CommandLine((), values))
+    assert "torch.ones(3, dtype=arg" in found and "='bfloat16'" not in found
+    assert "torch.ones(4, dtype=arg" in found
+
+
 def test_a_method_that_leads_to_the_call_is_written_where_it_is_called() -> None:
     values = {"width": "4", "mode": "'velkor-fast'", "plain": "False", "seed": "3"}
     found = rebuild_parsed(PARSED, CommandLine((), values))
