@@ -185,6 +185,10 @@ def find_local_imports(node: ast.AST) -> Dict[str, Tuple[str, Optional[str]]]:
 
 
 class _Unmangle(ast.NodeTransformer):
+    """Writes the names that Python makes of private ones in a class; it does so for all but
+    keywords of calls.
+    """
+
     def __init__(self, owner: str) -> None:
         self.owner = owner.lstrip("_")
 
@@ -193,17 +197,33 @@ class _Unmangle(ast.NodeTransformer):
             return "_" + self.owner + name
         return name
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        node.attr = self._unmangle(node.attr)
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field in () if isinstance(node, ast.keyword) else ("id", "attr", "arg", "name"):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                setattr(node, field, self._unmangle(name))
+        return super().generic_visit(node)
+
+    def _unmangle_declared(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
+        node.names = [self._unmangle(name) for name in node.names]
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        node.id = self._unmangle(node.id)
+    visit_Global = visit_Nonlocal = _unmangle_declared
+
+    def visit_alias(self, node: ast.alias) -> ast.AST:
+        """What an import binds."""
+        node.asname = self._unmangle(node.asname) if node.asname else None
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """A class in a function: its own name is what its members get."""
+        inner = _Unmangle(node.name)
+        body, node.body = [inner.visit(each) for each in node.body], []
+        self.generic_visit(node)
+        node.body = body
         return node
 
 
 def unparse(node: ast.AST, owner: str) -> str:
     """The text of a function; `owner` is the name of the class it was written in, or empty."""
-    copy = ast.parse(ast.unparse(node))
-    return ast.unparse(_Unmangle(owner).visit(copy) if owner else copy)
+    return ast.unparse(_Unmangle(owner).visit(ast.parse(ast.unparse(node))))

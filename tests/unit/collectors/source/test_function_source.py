@@ -1,0 +1,59 @@
+"""The text of a function without the class that it was written in."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from collectors.source.function_source import unparse
+
+METHOD = """
+    def forward(self, __x, *, __by=2):
+        def __scale(__y):
+            nonlocal __total
+            __total += __y
+            return call(__y, __by=__by)
+        __total = 0
+        class __Kept:
+            __seen = self.__seen
+            def __read(self):
+                return self.__seen
+        import math as __math
+        try:
+            return __scale(__x) + __Kept().__read()
+        except ValueError as __error:
+            return __error, __x.__class__, __math
+    """
+
+
+class _Sample:
+    """What Python makes of the names."""
+
+    def forward(self, __x: int, *, __by: int = 2) -> dict[str, object]:
+        __total = __x
+        return locals()
+
+
+def test_private_names_of_a_class_are_those_that_python_makes_of_them() -> None:
+    assert set(_Sample().forward(1)) == {"self", "_Sample__x", "_Sample__by", "_Sample__total"}
+    text = unparse(ast.parse(textwrap.dedent(METHOD)).body[0], "_Sample")
+    assert text.startswith("def forward(self, _Sample__x, *, _Sample__by=2):")
+    names = {
+        getattr(node, field)
+        for node in ast.walk(ast.parse(text))
+        for field in ("id", "attr", "name", "asname")
+        if isinstance(getattr(node, field, None), str)
+    }
+    assert {name for name in names if name.startswith("__")} == {"__class__"}
+    assert {"_Sample__scale", "_Sample__error", "_Sample__math", "_Sample__Kept"} <= names
+    assert "nonlocal _Sample__total" in text and "call(_Sample__y, __by=_Sample__by)" in text
+    assert "_Kept__seen = self._Kept__seen" in text and "return self._Kept__seen" in text
+    assert "_Sample__Kept()._Sample__read()" in text, "as Python has it, which finds no such method"
+
+
+def test_what_is_in_no_class_keeps_its_names_but_for_those_of_a_class_in_it() -> None:
+    text = "def f(__x):\n    class A:\n        __y = 1\n    return A._A__y + __x"
+    expected = text.replace("        __y", "\n        _A__y")
+    assert unparse(ast.parse(text).body[0], "").replace("\n\n", "\n") == expected.replace(
+        "\n\n", "\n"
+    )
