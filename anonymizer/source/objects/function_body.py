@@ -28,6 +28,8 @@ _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
 _ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}
 #: Methods of an `autograd.Function` that are given its context first.
 _TAKE_CONTEXT = ("forward", "backward", "jvp", "setup_context")
+#: Decorators that say how a class binds a method; a gathered class has them in its records.
+_BINDING = ("staticmethod", "classmethod", "property")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
 #: The letters that a format specification of Python's may end in.
@@ -65,6 +67,8 @@ class Rewriter(ast.NodeTransformer):
         self.partials = decisions.symbols.list_partials(key)
         self.scopes: list[set[str]] = []
         self.fixed: dict[str, str] = {}
+        # What the class binds in whose body the rewriter is.
+        self.members: frozenset[str] = frozenset()
 
     def rewrite(
         self, name: str, owner: MethodOwner | None
@@ -111,6 +115,8 @@ class Rewriter(ast.NodeTransformer):
 
     def _rewrite_decorator(self, node: ast.expr) -> ast.expr | None:
         called = node.func if isinstance(node, ast.Call) else node
+        if self.members and isinstance(node, ast.Name) and node.id in _BINDING:
+            return ast.Name(node.id, node.ctx)
         dotted = ast.unparse(called)
         chain = self.chains.get(dotted) or self.refs.get(dotted)
         if chain is None or chain["kind"] not in ("torch", "stdlib") or chain["name"] in _DROPPED:
@@ -143,6 +149,9 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def _name_local(self, name: str, prefix: str) -> str:
+        if name in self.members:
+            is_known = name in _TAKE_CONTEXT
+            return name if is_known else self.decisions.name_attribute(name, UNKNOWN)
         return self.fixed.get(name) or self.names.name_variable(name, prefix)
 
     def _rewrite_body(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
@@ -174,7 +183,7 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if any(node.id in scope for scope in self.scopes):
+        if node.id in self.members or any(node.id in scope for scope in self.scopes):
             return ast.Name(self._name_local(node.id, "value"), node.ctx)
         if node.id in self.refs:
             stored = node.id in self.decisions.assigned
@@ -200,7 +209,7 @@ class Rewriter(ast.NodeTransformer):
     def _find_chain(self, node: ast.Attribute) -> Any:
         dotted = ast.unparse(node)
         root = dotted.split(".")[0]
-        if any(root in scope for scope in self.scopes):
+        if root in self.members or any(root in scope for scope in self.scopes):
             return None
         return self.chains.get(dotted)
 
@@ -345,10 +354,9 @@ class Rewriter(ast.NodeTransformer):
             body=[],
             decorator_list=self._rewrite_decorators(node),
         )
-        inherited = {"forward", "backward", "setup_context"}
-        fixed, self.fixed = self.fixed, {**self.fixed, **{name: name for name in inherited}}
-        made.body = self._visit_in_scope(node, lambda: self._rewrite_body(node.body))
-        self.fixed = fixed
+        outer, self.members = self.members, frozenset(_find_bound_names(node, self.refs))
+        made.body = self._rewrite_body(node.body)
+        self.members = outer
         return made
 
     def _rewrite_comprehension(self, node: Any) -> Any:
@@ -357,10 +365,17 @@ class Rewriter(ast.NodeTransformer):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _rewrite_comprehension
 
     def _visit_in_scope(self, node: ast.AST, then: Callable[[], Any]) -> Any:
-        self.scopes.append(_find_bound_names(node, self.refs))
+        """What `then` makes in the scope of a node. A function does not see what a class around it
+        binds; of a comprehension this is true but for what it goes through first.
+        """
+        bound = _find_bound_names(node, self.refs)
+        self.scopes.append(bound)
+        outer = self.members
+        self.members = outer - bound if isinstance(node, _COMPREHENSIONS) else frozenset()
         try:
             return then()
         finally:
+            self.members = outer
             self.scopes.pop()
 
 

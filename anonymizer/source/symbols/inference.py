@@ -81,6 +81,7 @@ class _TypeWalk(ast.NodeVisitor):
             for each in ast.walk(tree)
             if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
         }
+        bound |= {each.name for each in ast.walk(tree) if isinstance(each, ast.ClassDef)}
         self.bound = bound | {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
         for statement in tree.body:
             self.visit(statement)

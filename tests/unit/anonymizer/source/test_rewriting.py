@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,33 @@ def f(x):
     text = made.write_definitions()
     assert f"global state1\n        nonlocal {made.private.mapping['total']}\n" in text
     assert not find_undefined(made)
+
+
+def test_members_of_a_local_class_are_bound_under_the_names_by_which_they_are_read() -> None:
+    source = """
+def f(x):
+    class Local:
+        width = 3
+        scale = 2
+        sizes = [2 * n for n in range(width)]
+        @property
+        def twice(self):
+            return self.width * 2 * offset
+        @staticmethod
+        def move(y):
+            return y + scale
+    made = Local()
+    return Local.move(x) * made.width + made.twice + made.scale + made.sizes[0]
+"""
+    gathered = handmade(source)
+    for name, number in (("scale", "5"), ("offset", "7")):
+        given = {"kind": "const", "value": number, "text": False}
+        gathered["functions"]["f0"]["refs"][name] = given
+    made = rebuild(gathered, {"scale"})
+    found: dict[str, Any] = {}
+    exec(made.write_definitions(), found)
+    assert found["repro"](1) == (1 + 5) * 3 + 3 * 2 * 7 + 2 + 0
+    assert not made.problems and "scale = 2" in made.write_definitions()
 
 
 def test_keywords_of_an_entry_without_a_signature_are_handed_on() -> None:
