@@ -22,7 +22,6 @@ from ..protocol.words import ONNX_ARGUMENTS, ExportStep
 from .watched_callable import WatchedCallable, note_buffers
 
 _Function = Callable[..., Any]
-_KEY = "_bugreport_watched"
 
 
 class ExportedModule(NamedTuple):
@@ -59,6 +58,9 @@ class Exports:
     def __init__(self, recorder: Any) -> None:
         self.recorder = recorder
         self._programs: weakref.WeakKeyDictionary[Any, ExportedModule] = weakref.WeakKeyDictionary()
+        #: What stands for the calls of an object; a copy of that has none.
+        self._callables: weakref.WeakKeyDictionary[Any, WatchedCallable]
+        self._callables = weakref.WeakKeyDictionary()
         #: By path, or by the buffer's id.
         self._files: Dict[Any, ExportedModule] = {}
 
@@ -245,7 +247,7 @@ class Exports:
 
     def _find_exported_module(self, values: Dict[str, Any]) -> Optional[ExportedModule]:
         """What the module was exported from that `torch._inductor.aot_compile` is given."""
-        watched = values["gm"].__dict__.get(_KEY)
+        watched = self._callables.get(values["gm"])
         if watched is None or watched.example is None:
             return None
         args, kwargs = watched.example
@@ -327,19 +329,24 @@ class Exports:
         """
         watched = self._make_watched(exported)
         watched.is_export = is_export
-        recorder, base = self.recorder, type(made)
+        recorder, callables, base = self.recorder, self._callables, type(made)
+        is_compiling = getattr(sys.modules["torch"].compiler, "is_compiling", bool)  # not in 2.1
 
         def call(this: Any, *args: Any, **kwargs: Any) -> Any:
-            if this.__dict__.get(_KEY) is not watched:
+            if is_compiling() or callables.get(this) is not watched:
                 return base.__call__(this, *args, **kwargs)
             return recorder.call(watched, functools.partial(base.__call__, this), args, kwargs)
 
         names = {"__call__": call, "__module__": base.__module__, "__doc__": base.__doc__}
-        try:
+        names["__qualname__"] = base.__qualname__  # `GraphModule.__new__` reads it
+        if hasattr(base, "_wrapped_call"):
+            # `GraphModule.recompile` takes the `__call__` of the class for what it is to wrap, if
+            # the class has nothing that does; the graph may be another one by then
+            names["_wrapped_call"] = base._wrapped_call
+        with contextlib.suppress(TypeError, AttributeError):
+            _hide_from_dynamo(call, type(recorder).call)
             made.__class__ = type(base.__name__, (base,), names)
-            made.__dict__[_KEY] = watched
-        except (TypeError, AttributeError):
-            pass
+            callables[made] = watched
         return made
 
 
@@ -357,6 +364,13 @@ def _find_source_of_library(values: Dict[str, Any]) -> Optional[ExportedModule]:
     # whether it writes to its buffers is not known
     is_stateful = bool(note_buffers(module))
     return ExportedModule(module, args, dict(values.get("kwargs") or {}), options, is_stateful)
+
+
+def _hide_from_dynamo(*functions: Any) -> None:
+    """Has Dynamo leave these functions alone, but take up what they call."""
+    dynamo = importlib.import_module("torch._dynamo.eval_frame")
+    for function in functions:
+        dynamo.skip_code(function.__code__)
 
 
 def _is_called_by_torch() -> bool:

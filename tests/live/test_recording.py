@@ -109,6 +109,18 @@ def test_a_loss_that_needs_one_of_two_outputs_is_differentiated_as_always(record
     assert symptoms(recording) == []
 
 
+def test_an_exported_module_is_copied_compiled_and_rewritten_as_always(
+    record: Record, tmp_path: Path
+) -> None:
+    recording = record("uses_exported_modules_further")
+    assert recording.script.exit == 0
+    printed = alone(tmp_path, python=interpreter.WARM).stdout
+    assert [line for line in recording.script.output.splitlines() if line[:2] == "[["] == (
+        printed.splitlines()
+    )
+    assert symptoms(recording) == []
+
+
 def test_a_gradient_inside_vmap_is_left_alone(record: Record) -> None:
     recording = record("vmap_around_backward")
     assert recording.script.output == "[2.0, 2.0, 2.0]\n"
