@@ -22,6 +22,8 @@ from ..protocol.words import ONNX_ARGUMENTS, ExportStep
 from .watched_callable import WatchedCallable, note_buffers
 
 _Function = Callable[..., Any]
+#: Of so many files it is known what they hold: a module is kept for each, and its arguments.
+_MOST_PATHS = 16
 
 
 class ExportedModule(NamedTuple):
@@ -61,8 +63,8 @@ class Exports:
         #: What stands for the calls of an object; a copy of that has none.
         self._callables: weakref.WeakKeyDictionary[Any, WatchedCallable]
         self._callables = weakref.WeakKeyDictionary()
-        #: By path, or by the buffer's id.
-        self._files: Dict[Any, ExportedModule] = {}
+        self._paths: Dict[str, ExportedModule] = {}
+        self._buffers: weakref.WeakKeyDictionary[Any, ExportedModule] = weakref.WeakKeyDictionary()
 
     def patch_export(self, export: Any) -> None:
         """Patches the module torch.export."""
@@ -158,7 +160,7 @@ class Exports:
                 return original(program, file, *given, **named)
             after = exported.add_step("save")
             done = self._watch_making(after, lambda: original(program, file, *given, **named))
-            self._files[_identify_file(file)] = after.with_own_buffers()
+            self._note_file(file, after.with_own_buffers())
             return done
 
         return save
@@ -166,7 +168,7 @@ class Exports:
     def _wrap_load(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def load(file: Any, *given: Any, **named: Any) -> Any:
-            exported = self._files.get(_identify_file(file))
+            exported = self._find_file(file)
             if exported is None:
                 return original(file, *given, **named)
             program = self._watch_making(exported, lambda: original(file, *given, **named))
@@ -208,7 +210,7 @@ class Exports:
             configs = named.get("inductor_configs")
             after = exported.add_step("package", compiler="aoti", inductor_configs=configs)
             path = self._watch_making(after, lambda: original(program, *given, **named))
-            self._files[_identify_file(path)] = after.with_own_buffers()
+            self._note_file(path, after.with_own_buffers())
             return path
 
         return aoti_compile_and_package
@@ -216,7 +218,7 @@ class Exports:
     def _wrap_load_package(self, original: _Function) -> _Function:
         @functools.wraps(original)
         def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
-            exported = self._files.get(_identify_file(path))
+            exported = self._find_file(path)
             if exported is None:
                 return original(path, *given, **named)
             package = self._watch_making(exported, lambda: original(path, *given, **named))
@@ -240,7 +242,7 @@ class Exports:
                 return original(*given, **named)
             path = self._watch_making(exported, lambda: original(*given, **named))
             if isinstance(path, str):
-                self._files[_identify_file(path)] = exported.with_own_buffers()
+                self._note_file(path, exported.with_own_buffers())
             return path
 
         return aot_compile
@@ -259,7 +261,7 @@ class Exports:
         @functools.wraps(original)
         def aot_load(path: Any, *given: Any, **named: Any) -> Any:
             made = original(path, *given, **named)
-            exported = self._files.get(_identify_file(path))
+            exported = self._find_file(path)
             if exported is None:
                 return made
             watched, recorder = self._make_watched(exported), self.recorder
@@ -308,6 +310,28 @@ class Exports:
             args, kwargs = args[:-1], dict(args[-1])
         options = {"compiler": "onnx", "steps": ["onnx"], **options}
         return ExportedModule(model, args, kwargs, options)
+
+    def _note_file(self, file: Any, exported: ExportedModule) -> None:
+        """Notes what lies in a file: a path, of which the latest are known, or a buffer as long as
+        there is one.
+        """
+        if isinstance(file, (str, os.PathLike)):
+            path = os.path.abspath(os.fspath(file))
+            self._paths.pop(path, None)
+            self._paths[path] = exported
+            for oldest in list(self._paths)[:-_MOST_PATHS]:
+                del self._paths[oldest]
+        else:
+            with contextlib.suppress(TypeError):  # it takes no weak references
+                self._buffers[file] = exported
+
+    def _find_file(self, file: Any) -> Optional[ExportedModule]:
+        if isinstance(file, (str, os.PathLike)):
+            return self._paths.get(os.path.abspath(os.fspath(file)))
+        try:
+            return self._buffers.get(file)
+        except TypeError:  # as above
+            return None
 
     def _find_exported(self, program: Any) -> Optional[ExportedModule]:
         try:
@@ -455,10 +479,3 @@ def note_shared_parameters(exported: ExportedModule, made: Any) -> ExportedModul
     if not needed or not needed <= own:
         return exported
     return exported._replace(options={**exported.options, "shares_parameters": True})
-
-
-def _identify_file(file: Any) -> Any:
-    """What a file is known by: its path, or the buffer itself."""
-    if isinstance(file, (str, os.PathLike)):
-        return os.path.abspath(os.fspath(file))
-    return id(file)

@@ -121,6 +121,12 @@ def test_an_exported_module_is_copied_compiled_and_rewritten_as_always(
     assert symptoms(recording) == []
 
 
+def test_a_program_is_not_held_against_what_lay_in_a_buffer_that_is_gone(record: Record) -> None:
+    recording = record("loads_from_a_buffer_that_is_gone")
+    assert recording.script.output == "[2.0, 2.0]\nNone\n"
+    assert symptoms(recording) == []
+
+
 def test_a_gradient_inside_vmap_is_left_alone(record: Record) -> None:
     recording = record("vmap_around_backward")
     assert recording.script.output == "[2.0, 2.0, 2.0]\n"
