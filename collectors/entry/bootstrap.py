@@ -43,7 +43,7 @@ def main() -> None:
     endings = importlib.import_module(PACKAGE + ".record.ending")
     recorder = _make_recorder(spec)
     hooks.install(recorder)
-    importlib.import_module(PACKAGE + ".record.parsed_arguments").keep()
+    hooks.keep_parsed_arguments()
     if "operators" in spec and "child" not in spec:
         hooks.install_operator_count(recorder, spec)
     elif "descriptor" not in spec:

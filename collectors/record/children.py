@@ -22,7 +22,7 @@ from ..protocol.starting import (
     RecorderSpec,
     ScriptGreeting,
 )
-from . import hooks, parsed_arguments
+from . import hooks
 from .channel import Channel
 from .ending import describe_exception
 from .recorder import Recorder
@@ -244,7 +244,7 @@ def begin_child(spec: RecorderSpec, number: int) -> ProgramEnding:
     """
     recorder = _make_recorder(spec, number)
     hooks.install(recorder)
-    parsed_arguments.keep()
+    hooks.keep_parsed_arguments()
     _watch_operators(spec, number, recorder)
     hooks.call_when_imported(
         "multiprocessing.process", lambda process: _patch_bootstrap(process.BaseProcess, recorder)

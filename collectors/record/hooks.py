@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Callable, Dict, Optional, SupportsIndex, Tuple, Union
 
 from ..protocol.starting import RecorderSpec
+from ..source import parsed_arguments
 from .exports import Exports
 from .watched_callable import WatchedCallable
 
@@ -73,6 +74,11 @@ def install(recorder: Any) -> None:
     )
     for name, patch in patches:
         call_when_imported(name, functools.partial(_call_reversed, patch, recorder))
+
+
+def keep_parsed_arguments() -> None:
+    """Has what argparse makes of the command line leave its plain values, once it is imported."""
+    call_when_imported("argparse", parsed_arguments.patch)
 
 
 def install_operator_count(recorder: Any, spec: RecorderSpec) -> None:

@@ -8,12 +8,10 @@ of their code, since `functools.wraps` makes torch's wrappers claim the user's m
 from __future__ import annotations
 
 import builtins
-import gc
-import math
 import os
 import sys
 import sysconfig
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional
 
 import torch
 import torch.nn.functional
@@ -120,27 +118,6 @@ def list_own_frames() -> List[OwnFrame]:
             found.append(own)
         frame = frame.f_back  # type: ignore[assignment]
     return found[:-21:-1]
-
-
-def collect_parsed_arguments() -> Dict[str, str]:
-    """What argparse has made of the command line, by the names of its options: Python's notation of
-    each plain value; without an option that has several.
-    """
-    kind = getattr(sys.modules.get("argparse"), "Namespace", None)
-    found: Dict[str, Set[str]] = {}
-    for each in gc.get_objects() if kind is not None else ():
-        if type(each) is kind:
-            for name, value in list(vars(each).items()):
-                found.setdefault(name, set()).add(repr(value) if _is_plain(value) else "")
-    return {name: text for name, texts in found.items() for text in texts if texts == {text} - {""}}
-
-
-def _is_plain(value: object) -> bool:
-    """Whether Python's notation of a value is the value."""
-    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
-        return all(type(each) in (bool, int, str) for each in value)
-    is_number = type(value) is float and math.isfinite(value)  # not a subclass, such as NumPy's
-    return is_number or value is None or type(value) in (bool, int, str)
 
 
 def list_own_texts() -> Dict[str, str]:

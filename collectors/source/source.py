@@ -33,7 +33,7 @@ from ..protocol.program_source import (
 )
 from ..protocol.words import CallOutcome
 from ..trace import custom_operators
-from . import function_source, introspection, provenance
+from . import function_source, introspection, parsed_arguments
 from .classes import ObjectRecorder
 from .provenance import find_public_reference, is_foreign, is_user_code
 from .records import Records
@@ -75,7 +75,7 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     return {
         "outcome": CallOutcome.OK,
         "gathered": gathered,
-        "parsed": provenance.collect_parsed_arguments(),
+        "parsed": parsed_arguments.collect(),
     }
 
 
