@@ -35,7 +35,8 @@ class OutputGradients:
     the CPU.
 
     They are `lost` where one of them belongs to a transform of torch.func, such as `vmap` around
-    the backward pass: no copy of the process has its levels.
+    the backward pass: no copy of the process has its levels. So they are where one cannot be
+    copied, as where memory is short.
     """
 
     def __init__(self, number: int) -> None:
@@ -52,8 +53,11 @@ class OutputGradients:
             if self.lost or _is_transforming():
                 self.lost = True
                 return
-            copy = flow.detach().clone().cpu()
-            self.flows[index] = self.flows[index] + copy if index in self.flows else copy
+            try:
+                copy = flow.detach().clone().cpu()
+                self.flows[index] = self.flows[index] + copy if index in self.flows else copy
+            except Exception:  # the script must not fail by being watched
+                self.lost = True
 
         return add_flow
 

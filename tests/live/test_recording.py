@@ -134,6 +134,12 @@ def test_a_gradient_inside_vmap_is_left_alone(record: Record) -> None:
     assert symptoms(recording) == []
 
 
+def test_a_gradient_that_cannot_be_copied_is_left_alone(record: Record) -> None:
+    recording = record("a_gradient_cannot_be_copied")
+    assert recording.script.output == "[2.0, 2.0, 2.0]\n"
+    assert symptoms(recording) == []
+
+
 def test_a_call_that_checkpointing_stops_once_it_has_what_it_needs_did_not_fail(
     record: Record,
 ) -> None:
