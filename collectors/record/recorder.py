@@ -21,7 +21,7 @@ from ..protocol.starting import KEPT_FILE, ProgramEnding, RecorderSpec, ScriptGr
 from ..protocol.words import UnsupportedReason
 from . import starting
 from .channel import Channel
-from .watched_callable import CompiledCall, WatchedCallable, convert_options_to_json
+from .watched_callable import CallShapes, CompiledCall, WatchedCallable, convert_options_to_json
 from .watcher import CallWatcher
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Recorder(CallWatcher):
             self.overhead += time.time() - started
             return result
 
-    def _is_worth_checking(self, watched: WatchedCallable, shapes: str) -> bool:
+    def _is_worth_checking(self, watched: WatchedCallable, shapes: CallShapes) -> bool:
         """The first calls, every new shape, then ever fewer: a training loop must not run twice as
         long for ever.
         """
@@ -122,7 +122,7 @@ class Recorder(CallWatcher):
             self.every
             or watched.is_export
             or count <= int(self.spec.get("check_first", 8))
-            or shapes not in watched.known_shapes
+            or watched.is_new(shapes)
             or count & (count - 1) == 0
         )
 

@@ -22,7 +22,7 @@ from ..protocol.words import UnsupportedReason
 from ..source import provenance
 from . import call_state
 from .fork_server import ForkServer
-from .watched_callable import CompiledCall, build_signature, note_buffers
+from .watched_callable import CallShapes, CompiledCall, build_signature, note_buffers
 
 _MAX_HISTORY = 8
 #: Bytes of a device that a process takes for itself: its CUDA context and loaded kernels.
@@ -81,7 +81,11 @@ class WatchedCall:
         if call.watched.options.get("compiler") in ("aoti", "onnx"):
             self.state["grad"] = False
         modes = list_training_flags(call.watched.function)
-        self.shapes = repr((build_signature((call.args, call.kwargs)), self.state, modes))
+        values, kinds = (
+            repr((build_signature((call.args, call.kwargs), has_values), self.state, modes))
+            for has_values in (True, False)
+        )
+        self.shapes = CallShapes(values, kinds)
         self.checked = False
         self._before: Dict[str, torch.Tensor] = {}
         self._stamps: Dict[str, outputs.Stamp] = {}
@@ -202,8 +206,8 @@ class WatchedCall:
         new.
         """
         watched, _, args, kwargs = self.call
-        if self.shapes not in watched.known_shapes:
-            watched.known_shapes.add(self.shapes)
+        if watched.is_new(self.shapes):
+            watched.remember(self.shapes)
             made = (history.forget(args), history.forget(kwargs))
             watched.history = (watched.history + [made])[-_MAX_HISTORY:]
 

@@ -5,12 +5,15 @@ new.
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from ..machine.tensors import read_version_counter
 from ..protocol.events import CompileOptions
 
 _NUMBERS = itertools.count()
+#: So many calls that differ in plain numbers and texts alone are new ones. Dynamo compiles for a few
+#: of them, and a step or a learning rate is another one at each call.
+_MOST_VALUES = 32
 
 
 class WatchedCallable:
@@ -22,7 +25,8 @@ class WatchedCallable:
         self.function = function
         self.options = options
         self.history: List[Tuple[Any, Any]] = []
-        self.known_shapes: set[str] = set()
+        #: By what they are without their plain numbers and texts.
+        self.known_shapes: Dict[str, Set[str]] = {}
         self.number = next(_NUMBERS)
         self.calls = 0
         self.watcher: Any = None
@@ -46,6 +50,26 @@ class WatchedCallable:
             self.calls = 0
             self.known_shapes.clear()
 
+    def is_new(self, shapes: CallShapes) -> bool:
+        """Whether a call needs a look: none like it was remembered, nor many that differ in plain
+        numbers and texts alone.
+        """
+        known = self.known_shapes.get(shapes.kinds, ())
+        return shapes.values not in known and len(known) < _MOST_VALUES
+
+    def remember(self, shapes: CallShapes) -> None:
+        """Calls like this one are not new from now on."""
+        self.known_shapes.setdefault(shapes.kinds, set()).add(shapes.values)
+
+
+class CallShapes(NamedTuple):
+    """What tells calls apart that need no second look: `values` with plain numbers and texts as
+    they are, `kinds` by their types.
+    """
+
+    values: str
+    kinds: str
+
 
 def note_buffers(module: Any) -> List[Tuple[int, int]]:
     """Which tensors a module's buffers are, and how often each was written to: equal as long as
@@ -63,18 +87,20 @@ class CompiledCall(NamedTuple):
     kwargs: Dict[str, Any]
 
 
-def build_signature(value: Any) -> Any:
-    """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures
-    need no second look.
+def build_signature(value: Any, has_values: bool) -> Any:
+    """Shapes and dtypes of a structure of arguments; small values as they are, with `has_values`,
+    or numbers and texts by their types.
     """
     kind = type(value)  # objects may answer whatever they are asked, or with an error
     if hasattr(kind, "shape") and hasattr(kind, "dtype"):
         return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
     if isinstance(value, dict):
-        return tuple((str(key), build_signature(item)) for key, item in value.items())
+        return tuple((str(key), build_signature(item, has_values)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return tuple(build_signature(item) for item in value)
-    if isinstance(value, (int, float, bool, str, type(None))):
+        return tuple(build_signature(item, has_values) for item in value)
+    if isinstance(value, (bool, type(None))):
+        return value
+    if has_values and isinstance(value, (int, float, str)):
         return value
     return kind.__name__
 
