@@ -61,10 +61,11 @@ class Exports:
         self.recorder = recorder
         self._programs: weakref.WeakKeyDictionary[Any, ExportedModule] = weakref.WeakKeyDictionary()
         #: What stands for the calls of an object; a copy of that has none.
-        self._callables: weakref.WeakKeyDictionary[Any, WatchedCallable]
+        self._callables: weakref.WeakKeyDictionary[object, WatchedCallable]
         self._callables = weakref.WeakKeyDictionary()
         self._paths: Dict[str, ExportedModule] = {}
-        self._buffers: weakref.WeakKeyDictionary[Any, ExportedModule] = weakref.WeakKeyDictionary()
+        self._buffers: weakref.WeakKeyDictionary[object, ExportedModule]
+        self._buffers = weakref.WeakKeyDictionary()
 
     def patch_export(self, export: Any) -> None:
         """Patches the module torch.export."""
@@ -311,7 +312,7 @@ class Exports:
         options = {"compiler": "onnx", "steps": ["onnx"], **options}
         return ExportedModule(model, args, kwargs, options)
 
-    def _note_file(self, file: Any, exported: ExportedModule) -> None:
+    def _note_file(self, file: object, exported: ExportedModule) -> None:
         """Notes what lies in a file: a path, of which the latest are known, or a buffer as long as
         there is one.
         """
@@ -325,7 +326,7 @@ class Exports:
             with contextlib.suppress(TypeError):  # it takes no weak references
                 self._buffers[file] = exported
 
-    def _find_file(self, file: Any) -> Optional[ExportedModule]:
+    def _find_file(self, file: object) -> Optional[ExportedModule]:
         if isinstance(file, (str, os.PathLike)):
             return self._paths.get(os.path.abspath(os.fspath(file)))
         try:
@@ -390,7 +391,7 @@ def _find_source_of_library(values: Dict[str, Any]) -> Optional[ExportedModule]:
     return ExportedModule(module, args, dict(values.get("kwargs") or {}), options, is_stateful)
 
 
-def _hide_from_dynamo(*functions: Any) -> None:
+def _hide_from_dynamo(*functions: _Function) -> None:
     """Has Dynamo leave these functions alone, but take up what they call."""
     dynamo = importlib.import_module("torch._dynamo.eval_frame")
     for function in functions:

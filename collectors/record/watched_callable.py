@@ -11,8 +11,8 @@ from ..machine.tensors import read_version_counter
 from ..protocol.events import CompileOptions
 
 _NUMBERS = itertools.count()
-#: So many calls that differ in plain numbers and texts alone are new ones. Dynamo compiles for a few
-#: of them, and a step or a learning rate is another one at each call.
+#: So many calls that differ in plain numbers and texts alone are new ones. Dynamo compiles for a
+#: few of them, and a step or a learning rate is another one at each call.
 _MOST_VALUES = 32
 
 
