@@ -6,8 +6,11 @@ more of them and comes afterwards; Ctrl-C, `--quick` and `--budget` leave it out
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -36,6 +39,7 @@ class OptionalMeasurements:
         at_once: int = 1,
     ) -> None:
         self._left_out: list[str] = []
+        self._is_waiting = False
         self._progress = progress
         self._wanted = wanted
         self._end = end
@@ -54,13 +58,29 @@ class OptionalMeasurements:
         self.enter_stage(name, detail)
         return self.wait(name, ask, otherwise)
 
+    @contextlib.contextmanager
+    def hold_interrupts(self) -> Iterator[None]:
+        """Within it Ctrl-C ends what is waited for, and else nothing but what comes next; a second
+        one ends the run.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield  # which no signal reaches
+            return
+        before = signal.signal(signal.SIGINT, self._note_interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _note_interrupt(self, *_: object) -> None:
+        if self._is_waiting or not self._wanted:
+            raise KeyboardInterrupt
+        self._stop()
+
     def enter_stage(self, name: str, detail: str) -> None:
         """Says what is begun next."""
         if self._wanted:
-            try:
-                self._progress.begin_stage(name, detail)
-            except KeyboardInterrupt:
-                self._stop()
+            self._progress.begin_stage(name, detail)
 
     def begin(self, name: str, ask: Callable[[], T], otherwise: T) -> Callable[[], T]:
         """Begins a measurement of the stage that goes on, beside others.
@@ -74,11 +94,8 @@ class OptionalMeasurements:
             What waits for it, and returns what `measure` would.
         """
         if self.may_begin():
-            try:
-                begun = self._threads.submit(ask)
-                return lambda: self.wait(name, begun.result, otherwise)
-            except KeyboardInterrupt:
-                self._stop()
+            begun = self._threads.submit(ask)
+            return lambda: self.wait(name, begun.result, otherwise)
         self._left_out.append(name)
         return lambda: otherwise
 
@@ -107,11 +124,14 @@ class OptionalMeasurements:
         """
         if self._wanted:
             try:
+                self._is_waiting = True
                 return ask()
             except KeyboardInterrupt:
                 self._stop()
             except Exception as error:
                 self._progress.note(f"{name}: not measured, {_explain(error)}")
+            finally:
+                self._is_waiting = False
         self._left_out.append(name)
         return otherwise
 

@@ -208,7 +208,10 @@ class TorchProgram:
 
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
-        extras = self._extras
+        with self._extras.hold_interrupts():
+            return self._measure(verified, self._extras)
+
+    def _measure(self, verified: VerifiedRepro, extras: OptionalMeasurements) -> MeasuredRepro:
         of_call = self._begin_call_evidence(verified) if extras.may_begin() else None
         kernels = self._begin_kernels(verified, extras)
         measurement = Measurement(verified, self.workers, self.run.budget, self.run.say)

@@ -204,20 +204,21 @@ class TritonProgram:
         """The other targets and the regression test, on the final text."""
         reduced, found = verified.reduced, verified.reduced.found
         extras = OptionalMeasurements(self.progress, not self.options.quick, self.run.budget.end)
-        ladder: tuple[RungRow, ...] = ()
-        ladder = extras.measure(
-            "ablation",
-            f"seen in {len(verified.hits)} of {len(verified.cold)}; every other target",
-            lambda: self._try_other_targets(found.report, reduced.kernel),
-            (),
-        )
+        no_rows: tuple[RungRow, ...] = ()
         test = _render_formatted(render_kernel_test, reduced)
-        fails = extras.measure(
-            "test",
-            "the regression test",
-            lambda: _shows(self._run_cold(test), reduced.wanted),
-            False,
-        )
+        with extras.hold_interrupts():
+            ladder = extras.measure(
+                "ablation",
+                f"seen in {len(verified.hits)} of {len(verified.cold)}; every other target",
+                lambda: self._try_other_targets(found.report, reduced.kernel),
+                no_rows,
+            )
+            fails = extras.measure(
+                "test",
+                "the regression test",
+                lambda: _shows(self._run_cold(test), reduced.wanted),
+                False,
+            )
         seconds = round(self.run.budget.elapsed, 1)
         report = _build_report(verified, ladder, TestSection(path=TEST, fails_here=fails), seconds)
         mapping = {"names": {value: key for key, value in reduced.names.items()}}

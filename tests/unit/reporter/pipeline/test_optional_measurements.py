@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,31 @@ def test_ctrl_c_ends_this_measurement_and_all_that_come_after() -> None:
     assert extras.measure("neighbours", "", lambda: "rows", "none") == "none"
     assert extras.left_out == ["culprit", "neighbours"]
     assert "the report is written" in talk.getvalue()
+
+
+def test_ctrl_c_between_two_measurements_ends_no_more_than_those_that_follow() -> None:
+    talk = io.StringIO()
+    extras = OptionalMeasurements(PlainProgress(talk))
+    with extras.hold_interrupts():
+        assert extras.measure("ablation", "", lambda: "rows", "none") == "rows"
+        signal.raise_signal(signal.SIGINT)
+        assert extras.measure("culprit", "", lambda: "found", "none") == "none"
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert extras.left_out == ["culprit"] and "the report is written" in talk.getvalue()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_in_a_measurement_ends_it() -> None:
+    extras = OptionalMeasurements(PlainProgress(io.StringIO()))
+
+    def ask() -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "found"
+
+    with extras.hold_interrupts():
+        assert extras.measure("culprit", "", ask, "none") == "none"
+    assert extras.left_out == ["culprit"]
 
 
 def test_ctrl_c_keeps_what_was_waited_for_of_all_that_was_begun() -> None:
