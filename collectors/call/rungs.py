@@ -272,13 +272,13 @@ def _compare_times(call: RecordedCall, function: Any, most: int) -> Optional[flo
     """How many times as long as the call in eager mode a further call takes, the fastest of each.
 
     They take turns, since other work on the machine would count for one of them alone; none begins
-    after two seconds.
+    after a second.
     """
     fastest = {True: math.inf, False: math.inf}
     started = time.perf_counter()
     for at in range(2 * most):
         begun = time.perf_counter()
-        if begun - started > 2.0:
+        if begun - started > 1.0:
             break
         is_eager = at % 2 == 1
         try:

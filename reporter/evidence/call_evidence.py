@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,40 +41,10 @@ class CallEvidence:
         ]
 
 
-class PendingEvidence:
-    """What a fork server was asked for, and has not answered yet."""
-
-    def __init__(self, asked: Future[EvidenceAnswer], folder: Path, budget: float) -> None:
-        self._asked = asked
-        self._folder = folder
-        self._budget = budget
-        self._started = time.monotonic()
-
-    def wait(self) -> CallEvidence:
-        """Waits for the answer, which comes within the budget."""
-        answer = self._asked.result(timeout=compute_longest_wait(self._budget))
-        return _read(answer, self._folder, self._budget, time.monotonic() - self._started)
-
-
-def ask_of_call(
-    call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
-) -> PendingEvidence:
-    """Asks the fork server of a recorded call for evidence, without waiting for it.
-
-    Args:
-        folder: is made if need be, and must be private.
-        budget: seconds for the call with the tools on.
-        options: the one function to compile; None: what the program compiles.
-    """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    asked = call_session.submit(questions.record_evidence(folder, options or {}), budget)
-    return PendingEvidence(asked, folder, budget)
-
-
 def collect_call_evidence(
     call_session: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> CallEvidence:
-    """What torch's own tools say of a recorded call: `ask_of_call`, waiting for its answer.
+    """What torch's own tools say of a recorded call, asked of its fork server.
 
     Args:
         folder: is made if need be, and must be private: each tool has a folder in it, and
@@ -83,7 +52,11 @@ def collect_call_evidence(
         budget: seconds for the call with the tools on.
         options: the one function to compile; None: what the program compiles.
     """
-    return ask_of_call(call_session, folder, budget, options).wait()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    started = time.monotonic()
+    asked = call_session.submit(questions.record_evidence(folder, options or {}), budget)
+    answer = asked.result(timeout=compute_longest_wait(budget))
+    return _read(answer, folder, budget, time.monotonic() - started)
 
 
 def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -> CallEvidence:

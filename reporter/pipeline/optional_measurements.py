@@ -56,7 +56,7 @@ class OptionalMeasurements:
             self._left_out.append(name)
             return otherwise
         self.enter_stage(name, detail)
-        return self.wait(name, ask, otherwise)
+        return self._wait(name, ask, otherwise)
 
     @contextlib.contextmanager
     def hold_interrupts(self) -> Iterator[None]:
@@ -95,7 +95,7 @@ class OptionalMeasurements:
         """
         if self.may_begin():
             begun = self._threads.submit(ask)
-            return lambda: self.wait(name, begun.result, otherwise)
+            return lambda: self._wait(name, begun.result, otherwise)
         self._left_out.append(name)
         return lambda: otherwise
 
@@ -112,7 +112,7 @@ class OptionalMeasurements:
         """Whether there is time for one more measurement."""
         return self._wanted and (self._end is None or self._clock() < self._end)
 
-    def wait(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
+    def _wait(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
         """What `ask` returns; after Ctrl-C nothing more is waited for.
 
         No error is worth a verified repro: what raises one was not measured.

@@ -36,7 +36,7 @@ _CULPRIT_BUDGET = 60.0
 #: For the programs next to the repro: a share of the seconds that the rest took, at least and at
 #: most so many.
 _SHARE_OF_NEIGHBOURS = 0.2
-_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 16.0, 30.0
+_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
 #: Seconds; longer than any limit.
 _FOREVER = 1e9
 

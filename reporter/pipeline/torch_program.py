@@ -15,7 +15,6 @@ from anonymizer.graph.repro import ReproAssertion
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
-from reporter.evidence.call_evidence import PendingEvidence, ask_of_call
 from reporter.evidence.repro_evidence import (
     ReproEvidence,
     ShownFailure,
@@ -212,7 +211,6 @@ class TorchProgram:
             return self._measure(verified, self._extras)
 
     def _measure(self, verified: VerifiedRepro, extras: OptionalMeasurements) -> MeasuredRepro:
-        of_call = self._begin_call_evidence(verified) if extras.may_begin() else None
         kernels = self._begin_kernels(verified, extras)
         measurement = Measurement(verified, self.workers, self.run.budget, self.run.say)
         built = measurement.measure(extras, self._begun)
@@ -221,8 +219,6 @@ class TorchProgram:
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
         if tools is not None and kernels is not None and is_inductors:
             tools = replace(tools, generated=kernels())
-        if of_call is not None:
-            extras.wait("evidence", of_call.wait, None)
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
     @functools.cached_property
@@ -315,21 +311,6 @@ class TorchProgram:
         if before.exists() and not (private / JOURNAL).exists():
             shutil.copy2(before, private / JOURNAL)
         return Journal(private / JOURNAL, subject)
-
-    def _begin_call_evidence(self, verified: VerifiedRepro) -> PendingEvidence | None:
-        """Asks torch's tools about the private call, in the recorded program, beside all that is
-        measured on the public one; what they say stays in `private/`.
-        """
-        diagnosis = verified.reduced.origin.diagnosis
-        if diagnosis is None or not self.run.options.evidence:
-            return None
-        assert diagnosis.basis.finding is not None
-        folder = self.run.goal.private / EVIDENCE / "call"
-        return ask_of_call(
-            diagnosis.basis.finding.call_session,
-            folder,
-            self.run.budget.limit(self.run.options.evidence),
-        )
 
     def _begin_kernels(
         self, verified: VerifiedRepro, extras: OptionalMeasurements

@@ -12,7 +12,7 @@ from reporter.recording.call_session import compute_longest_wait
 from reporter.report.sections.details import CulpritSection
 
 #: Further calls that are timed on each side, at most.
-_TIMED = 20
+_TIMED = 6
 
 
 @dataclass(frozen=True)
