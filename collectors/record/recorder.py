@@ -80,8 +80,10 @@ class Recorder(CallWatcher):
         """Runs one outermost call, with a look at it if it is its turn."""
         if self.every and (call.watched.calls % self.every or self.pending):
             return self._pass(call)
-        with self.lock:
-            started = time.time()
+        with self.take_turn() as has_turn:
+            if not has_turn:
+                return self._make(call)
+            started, disturbed = time.time(), self.disturbed
             number, watched_call = self.calls, None
             self.calls += 1
             call.watched.calls += 1
@@ -107,7 +109,7 @@ class Recorder(CallWatcher):
             started = time.time()
             try:
                 if watched_call is not None:
-                    self._tell_returned(watched_call, result)
+                    self._tell_returned(watched_call, result, self.disturbed > disturbed)
             except Exception as error:  # as above
                 self._tell_unchecked(number, error)
             self.overhead += time.time() - started
@@ -132,28 +134,34 @@ class Recorder(CallWatcher):
         If it raises, the moment after it is looked at instead of the one before.
         """
         number = self.calls
-        self.calls += 1
-        call.watched.calls += 1
-        call.watched.earlier = None
         if self.pending:
             self._settle()
         try:
-            return call.compiled(*call.args, **call.kwargs)
+            return self._make(call)
         except Exception as error:
-            with self.lock:
+            with self.take_turn() as has_turn:
                 try:
-                    if self.watching and not self.pending:
+                    if has_turn and self.watching and not self.pending:
                         watched_call = self._begin_call(call, number)
                         self._tell_raised(number, error, watched_call.checked)
                 except Exception as problem:  # the script must not fail by being watched
                     self._tell_unchecked(number, problem)
             raise
 
+    def _make(self, call: CompiledCall) -> object:
+        """A call that is not looked at."""
+        self.calls += 1
+        call.watched.calls += 1
+        call.watched.earlier = None
+        return call.compiled(*call.args, **call.kwargs)
+
     def _settle(self) -> None:
         """Ends the waiting for gradients: a fork server that waits for some that never come holds
         memory for nothing.
         """
-        with self.lock, contextlib.suppress(Exception):  # as above
+        with self.take_turn() as has_turn, contextlib.suppress(Exception):  # as above
+            if not has_turn:
+                return
             self._flush_gradients()
             for entry in self.pending:
                 self.ask({"event": "forgotten", "call": entry.number})
@@ -242,12 +250,15 @@ class Recorder(CallWatcher):
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": is_compared})
 
-    def _tell_returned(self, watched_call: WatchedCall, result: Any) -> None:
+    def _tell_returned(self, watched_call: WatchedCall, result: Any, was_disturbed: bool) -> None:
         """Hands over what a checked call left behind, and waits for its gradients if the host wants
-        them.
+        them. What another call has done meanwhile (`was_disturbed`) no copy could repeat.
         """
         watched_call.remember()
         if not watched_call.checked:
+            return
+        if was_disturbed:
+            self.ask({"event": "forgotten", "call": watched_call.number})
             return
         if watched_call.call.watched.is_export:
             self.ask({"event": "made", "call": watched_call.number})

@@ -42,14 +42,14 @@ class Rerun(CallWatcher):
 
     def watch(self, call: CompiledCall) -> Any:
         """Makes a call on the way to the one that is asked about, or serves that one."""
-        with self.lock:
+        with self.take_turn() as has_turn:
             number, watched_call = self.calls, None
             self.calls += 1
             call.watched.calls += 1
             if number == self.spec["call"]:
                 self._end_with(self._make_server(call, number))
             with contextlib.suppress(Exception):  # the script must not fail by being watched
-                watched_call = self._look_at(call, number)
+                watched_call = self._look_at(call, number) if has_turn else None
             result = call.compiled(*call.args, **call.kwargs)
             if watched_call is not None:
                 watched_call.synchronize()

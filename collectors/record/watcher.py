@@ -6,31 +6,39 @@ Neither imports torch here: the program does, after it has said by its environme
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple
 
 from ..protocol.starting import ProgramEnding
 from .watched_callable import CompiledCall, WatchedCallable
+
+#: Seconds that a call waits for another thread's: a compilation may take a minute.
+#: Once one has waited in vain the threads may be waiting for each other, at every call.
+_PATIENCE, _PATIENCE_AFTER = 60.0, 1.0
 
 
 class CallWatcher:
     """Hands the outermost compiled calls of this process to `watch`; what such a call compiles in
     its turn is part of it.
 
-    `calls` counts what was handed over, `compiles` what was compiled,
-    exported or is watched for another reason, `leaks` the exports that left tensors without values
-    in the program's module. `in_fork` takes the calls of a process that was
-    forked from this one; without it they go straight through.
+    `calls` counts what was handed over, `compiles` what was compiled, exported or is watched for
+    another reason, `leaks` the exports that left tensors without values in the program's module,
+    `disturbed` how often a call was made beside a watched one. `in_fork` takes the calls of a
+    process that was forked from this one; without it they go straight through.
     """
 
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.local = threading.local()
-        self.lock = threading.RLock()
+        self._lock = threading.Lock()
+        #: Threads that make a call beside a watched one.
+        self._beside: Set[int] = set()
         self.calls = 0
         self.compiles = 0
         self.leaks = 0
+        self.disturbed = 0
         self.watching = True
         self.in_fork: Optional[CallWatcher] = None
 
@@ -62,6 +70,25 @@ class CallWatcher:
             return self.watch(CompiledCall(watched, compiled, args, kwargs))
         finally:
             self.local.inside = False
+
+    @contextlib.contextmanager
+    def take_turn(self) -> Iterator[bool]:
+        """Waits until no other thread makes a watched call; whether a call can be watched now.
+
+        It cannot where that one takes long, as it may wait for what this thread does, nor while a
+        call is made that did not wait: what it holds, a copy of the process would wait for.
+        """
+        has_turn = self._lock.acquire(timeout=_PATIENCE_AFTER if self.disturbed else _PATIENCE)
+        if not has_turn:
+            self.disturbed += 1
+            self._beside.add(threading.get_ident())
+        try:
+            yield has_turn and not self._beside
+        finally:
+            if has_turn:
+                self._lock.release()
+            else:
+                self._beside.discard(threading.get_ident())
 
     def watch(self, call: CompiledCall) -> Any:
         """Makes one outermost call, with what is to be done about it before and after."""
