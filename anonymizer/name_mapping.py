@@ -41,6 +41,8 @@ class NameMapping:
             KeyError: it is anything else.
             TypeError: it is anything else.
         """
+        if not all(isinstance(data[name], Mapping) for name in data):
+            raise TypeError("a part of it is no mapping")
         return cls(**{name: data[name] for name in data})
 
     def restore(self, text: str) -> str:

@@ -149,12 +149,16 @@ class Cluster:
         """The task raised, which it never does by itself: its worker died with it, or cannot run it
         at all.
         """
-        error = future.exception(timeout=self._patience)
+        try:
+            error = future.exception(timeout=self._patience)
+        except Exception:  # the scheduler is lost
+            return self._try_again(client, state, cell)
         state.deaths[cell] = state.deaths.get(cell, 0) + 1
         if type(error).__name__ == "KilledWorker" and state.deaths[cell] < _DEATHS:
             return self._try_again(client, state, cell)
         task = state.tasks.pop(cell)
-        why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
+        said = "".join(str(error).splitlines()[:1])[:200]
+        why = f"no worker could do it ({type(error).__name__}: {said})"
         keep(build_result(task, None, Decision(CheckOutcome.CANNOT_JUDGE, why)))
         return True
 

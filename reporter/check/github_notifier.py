@@ -77,9 +77,7 @@ def notify_issues(
         store = stack.enter_context(open_store())
         tracker = GitHub(user.say, stack)
         comments = find_due_comments(store, tracker, results, user.say)
-        texts = [
-            (f"{each.address}#{each.number}", _choose_outgoing_text(each)) for each in comments
-        ]
+        texts = [(each.issue, _choose_outgoing_text(each)) for each in comments]
         if texts and not agree_to_comments(texts, user, is_sure):
             return []
         return post_comments(store, tracker, comments)

@@ -98,13 +98,13 @@ def build_thread_subject(
     says, found = read_stated(thread), extract(thread)
     issue = str(thread.address or "")
     if isinstance(found, Refusal):
-        origin = IssueOrigin(issue, says, problem=found.reason)
         return CheckSubject(
             thread.name,
             compute_key(thread.name),
             "",
             torch=_parse_version(says.torch),
-            origin=origin,
+            origin=IssueOrigin(issue, says),
+            problem=found.reason,
         )
     if trust and user is not None:
         show(found, user)

@@ -80,6 +80,11 @@ class Comment:
         return self.check.key
 
     @property
+    def issue(self) -> str:
+        """The issue, as `[HOST/]OWNER/REPO#N`."""
+        return f"{self.address}#{self.number}"
+
+    @property
     def mark(self) -> str:
         """What the comment is found by; the same for every attempt to tell this change, on whatever
         release it was seen.
@@ -110,7 +115,7 @@ class Notification:
         comment = self.comment
         return CommentRow(
             repro=comment.check.repro,
-            issue=f"{comment.address}#{comment.number}",
+            issue=comment.issue,
             outcome=comment.check.outcome,
             torch=comment.check.torch,
             url=self.url or None,
@@ -119,7 +124,7 @@ class Notification:
 
     def describe(self) -> str:
         """For people."""
-        where = f"{self.comment.address}#{self.comment.number}"
+        where = self.comment.issue
         return f"told {where}: {self.url}" if self.url else f"{where} was not told: {self.trouble}"
 
 
@@ -161,7 +166,8 @@ def find_due_comments(
     trouble: Callable[[str], None] = lambda _: None,
 ) -> list[Comment]:
     """The comments that are due: of each report that has an issue the newest release that could be
-    judged, if its outcome is news.
+    judged, if its outcome is news. Of a release before the one that the issue is about, or was told
+    of last, it is none.
 
     Args:
         store: has where reports were filed and what their issues were told; what somebody else has
@@ -171,6 +177,8 @@ def find_due_comments(
     """
     found = []
     for key, check in _select_newest(results).items():
+        if _is_before(check.torch, _load_reported_torch(store, key)):
+            continue
         for address, number in _list_issues(store, key, check):
             try:
                 comment = _find_due_comment(store, tracker, check, address, number)
@@ -201,7 +209,7 @@ def post_comments(
     for comment in comments:
         try:
             with tracker.lock(comment):
-                last = _load_last_comment(store, comment.key, comment.address)
+                last = _load_last_comment(store, comment.key, comment.address, comment.number)
                 if last is not None and last["outcome"] == comment.check.outcome:
                     continue  # another process was quicker
                 found = Notification(comment, tracker.say(comment))
@@ -229,8 +237,10 @@ def is_confirmed_by(outcome: CheckOutcome, text: str) -> bool:
 def _find_due_comment(
     store: sqlite3.Connection, tracker: Tracker, check: CheckResult, address: str, number: int
 ) -> Comment | None:
-    last = _load_last_comment(store, check.key, address)
-    if last is not None and last["outcome"] == check.outcome:
+    last = _load_last_comment(store, check.key, address, number)
+    if last is not None and (
+        last["outcome"] == check.outcome or _is_before(check.torch, last["release"])
+    ):
         return None
     state = tracker.read_issue_state(address, number, datetime.now(timezone.utc) - _LATELY)
     # an issue that nobody has been told anything of yet says by its state what is believed
@@ -256,9 +266,20 @@ def _find_due_comment(
     return comment
 
 
-def _load_last_comment(store: sqlite3.Connection, key: str, address: str) -> sqlite3.Row | None:
+def _load_reported_torch(store: sqlite3.Connection, key: str) -> str:
+    """The release that a report is about; empty where the program was taken from an issue."""
+    row = store.execute("SELECT torch FROM reports WHERE key = ?", (key,)).fetchone()
+    return str(row["torch"]) if row is not None else ""
+
+
+def _load_last_comment(
+    store: sqlite3.Connection, key: str, address: str, number: int
+) -> sqlite3.Row | None:
+    """What an issue was told last; an earlier release noted the project alone."""
     row: sqlite3.Row | None = store.execute(
-        "SELECT outcome, said FROM comments WHERE key = ? AND repository = ?", (key, address)
+        "SELECT outcome, release, said FROM comments WHERE key = ? AND repository IN (?, ?)"
+        " ORDER BY repository = ?",
+        (key, address, f"{address}#{number}", address),
     ).fetchone()
     return row
 
@@ -270,8 +291,8 @@ def _remember(store: sqlite3.Connection, comment: Comment, changes_told: int) ->
             " (?, ?, ?, ?, ?, ?)",
             (
                 comment.key,
-                comment.address,
-                comment.check.release,
+                comment.issue,
+                comment.check.torch,
                 comment.check.outcome,
                 format_now(),
                 changes_told,
@@ -281,12 +302,12 @@ def _remember(store: sqlite3.Connection, comment: Comment, changes_told: int) ->
 
 def _list_issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tuple[str, int]]:
     """The issue that a program was taken from, and those that its report was filed as."""
-    found = {}
+    found = []
     if check.issue:
         address, _, number = check.issue.rpartition("#")
-        found[address] = int(number)
-    found |= {i.address: i.number for i in list_filings(store, key) if i.is_issue and i.number}
-    return list(found.items())
+        found.append((address, int(number)))
+    found += [(i.address, i.number) for i in list_filings(store, key) if i.is_issue and i.number]
+    return list(dict.fromkeys(found))
 
 
 def _select_newest(results: Sequence[CheckResult]) -> dict[str, CheckResult]:
@@ -296,14 +317,19 @@ def _select_newest(results: Sequence[CheckResult]) -> dict[str, CheckResult]:
         if check.outcome not in _TOLD:
             continue
         known = best.get(check.key)
-        if known is None or _parse_version(check) > _parse_version(known):
+        if known is None or _parse_version(check.torch) > _parse_version(known.torch):
             best[check.key] = check
     return best
 
 
-def _parse_version(check: CheckResult) -> Version:
+def _is_before(torch: str, other: str) -> bool:
+    """Whether one release is older than another; builds of one release are alike."""
+    return _parse_version(torch) < _parse_version(other)
+
+
+def _parse_version(torch: str) -> Version:
     try:
-        return Version(check.torch)
+        return Version(Version(torch).public)
     except InvalidVersion:
         return Version("0")
 

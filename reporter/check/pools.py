@@ -7,6 +7,7 @@ one that was not borrowed for longest is closed.
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.protocol.words import Isolation
-from reporter.execution import launch
+from reporter.environments.environments import find_cache_folder
 from reporter.execution.compiler_cache import prepare_warm_folder
+from reporter.execution.launch import build_repro_variables
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 
 #: Interpreters whose workers are kept; each holds some 400 MB.
@@ -90,12 +92,22 @@ class Pools:
         """The compiler cache of an interpreter's warm-up, which outlives the process."""
         return prepare_warm_folder(python, self._make_work_folder() / "warm")
 
+    def build_variables(self, python: Path) -> dict[str, str]:
+        """Those that a repro has in an interpreter: in an environment of the tool's own nothing
+        takes the place of what is installed there.
+        """
+        variables = build_repro_variables(os.environ)
+        if find_cache_folder() in python.parents:
+            for name in ("PYTHONPATH", "PYTHONHOME"):
+                variables.pop(name, None)
+        return variables
+
     def _start(self, python: Path) -> WorkerPool:
         self._made += 1
         return WorkerPool(
             python,
             self.jobs,
-            launch.build_variables(),
+            {**self.build_variables(python), "PYTHONDONTWRITEBYTECODE": "1"},
             self._make_work_folder() / f"workers-{self._made}",
             WorkerSettings(
                 memory_limit=int(self.memory * 2**30),

@@ -46,6 +46,7 @@ class OutcomeChange:
         """The row of the document."""
         check = self.check
         return ChangeRow(
+            key=check.key,
             repro=check.repro,
             torch=check.torch,
             release=check.release,

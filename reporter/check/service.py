@@ -5,6 +5,7 @@ other are refused first.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,11 +116,15 @@ def _refuse_unwritable(path: Path | None) -> None:
     """An output that cannot be written is refused before the work, not after it."""
     if path is None:
         return
-    folder = path.absolute().parent
+    folder = Path(os.path.realpath(path)).parent
     if path.is_dir() or not folder.is_dir():
         raise UsageError(
             f"{path} cannot be written (there is no such folder); name a file in one that exists"
         )
+    # an ordinary file is replaced by another one of its folder
+    is_special = path.exists() and not path.is_file()
+    if not os.access(path if is_special else folder, os.W_OK):
+        raise UsageError(f"{path} cannot be written (permission denied); name another file")
 
 
 def _write(asked: CheckArguments, checked: CheckSummary) -> None:

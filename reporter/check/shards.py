@@ -49,9 +49,9 @@ def _read(path: Path) -> tuple[list[CheckResult], list[OutcomeChange]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         checks = [build_section(CheckResult, row) for row in document["results"]]
-        known = {(check.repro, check.release): check for check in checks}
+        known = {check.cell: check for check in checks}
         changes = [
-            OutcomeChange(row["before"], known[row["repro"], row["release"]])
+            OutcomeChange(CheckOutcome(row["before"]), known[row["key"], row["release"]])
             for row in document.get("changes", ())
         ]
         return checks, changes

@@ -7,6 +7,8 @@ is moved is not.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +24,9 @@ from reporter.report.sections.report_document import Report
 from reporter.store.reports import compute_key, list_reports
 from reporter.triage.reading.stated_failure import StatedFailure
 
+#: Files of a folder of tests that are none.
+_NO_REPROS = ("__init__.py", "conftest.py", "setup.py")
+
 
 @dataclass(frozen=True)
 class IssueOrigin:
@@ -30,13 +35,12 @@ class IssueOrigin:
 
     `issue` is the address of its issue, empty for one in a file; `stated` is what that says goes
     wrong, which takes the place of a signature. `modules` are what the program imports beside
-    torch; `problem` is why there is nothing to run.
+    torch.
     """
 
     issue: str
     stated: StatedFailure
     modules: tuple[str, ...] = ()
-    problem: str = ""
     trust: bool = False
 
 
@@ -46,7 +50,8 @@ class CheckSubject:
 
     `wanted` is the failure it has to show; None means that any failure counts until the first one
     has been seen. `seen` says in how many of how many runs it failed when it was reported; `torch`
-    is the release it was reported for. `origin` is set for a program of somebody else's.
+    is the release it was reported for. `origin` is set for a program of somebody else's; `problem`
+    is why there is nothing to run.
     """
 
     name: str
@@ -56,6 +61,7 @@ class CheckSubject:
     seen: tuple[int, int] = (0, 0)
     torch: str | None = None
     origin: IssueOrigin | None = None
+    problem: str = ""
 
     @property
     def needs_cuda(self) -> bool:
@@ -85,13 +91,20 @@ def read_subject(name: str) -> CheckSubject:
 def read_subjects(paths: Sequence[str]) -> Iterator[CheckSubject]:
     """The repros of files, report folders, and folders that hold such; each text once.
 
+    One that a folder holds and that cannot be read is told among the results.
+
     Raises:
-        UsageError: a path holds none.
+        UsageError: a path holds none, or is one that cannot be read.
     """
     seen: set[str] = set()
     for text in paths:
         for name in _list_subject_names(text):
-            subject = read_subject(name)
+            try:
+                subject = read_subject(name)
+            except UsageError as error:
+                if name == text:
+                    raise
+                subject = CheckSubject(name, compute_key(name), "", problem=str(error))
             if subject.key not in seen:
                 seen.add(subject.key)
                 yield subject
@@ -101,27 +114,43 @@ def _list_subject_names(text: str) -> Iterable[str]:
     path = Path(text)
     if not path.is_dir() or (path / REPORT).exists() or (path / REPRO).exists():
         return [text]
-    reports = sorted(str(found.parent) for found in path.rglob(REPORT))
-    lone = sorted(
-        str(found)
-        for found in path.rglob("*.py")
-        if not any(Path(report) in found.parents for report in reports)
-    )
+    # other programs have files called report.json, too
+    reports = [folder for folder, names in _walk(path) if REPORT in names and REPRO in names]
+    lone = [
+        folder / name
+        for folder, names in _walk(path)
+        if not any(report in (folder, *folder.parents) for report in reports)
+        for name in sorted(names)
+        if name.endswith(".py") and name not in _NO_REPROS
+    ]
     if not reports and not lone:
         raise UsageError(f"{text} holds no report and no repro; give the folder that does")
-    return [*reports, *lone]
+    return [*map(str, reports), *map(str, lone)]
+
+
+def _walk(root: Path) -> Iterator[tuple[Path, frozenset[str]]]:
+    """Each folder below `root` with the names of its files, in order; not those that are hidden,
+    nor an environment of Python.
+    """
+    for folder, inner, names in os.walk(root):
+        inner[:] = sorted(
+            name
+            for name in inner
+            if not name.startswith(".") and not Path(folder, name, "pyvenv.cfg").exists()
+        )
+        yield Path(folder), frozenset(names)
 
 
 def read_stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
-    """The repros of all reports in the store; a folder that is gone is no loss, since the text is
-    kept.
+    """The repros of all reports in the store; a folder that is gone, or that another report has
+    taken, is no loss, since the text is kept.
 
     Raises:
-        UsageError: a report, or a row of the store, is of another version.
+        UsageError: a row of the store is of another version.
     """
     for stored in sorted(list_reports(store), key=lambda item: (item.created, item.key)):
         folder = Path(stored.folder)
-        report = load_report(folder)
+        report = _load_own_report(folder, stored.key)
         wanted = (
             read_report_failure(report)
             if report
@@ -130,6 +159,13 @@ def read_stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
         seen = report.verdict.reproduced if report else (0, 0)
         name = stored.title or folder.name
         yield CheckSubject(name, stored.key, stored.repro, wanted, seen, stored.torch)
+
+
+def _load_own_report(folder: Path, key: str) -> Report | None:
+    """The report of a folder, if that of the repro with this key still lies there."""
+    with contextlib.suppress(UsageError):
+        return load_report(folder) if compute_key(_read_text(folder / REPRO)) == key else None
+    return None
 
 
 def _read_report_subject(folder: Path, name: str) -> CheckSubject:

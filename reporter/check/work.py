@@ -137,9 +137,8 @@ class TaskRunner:
         """
         started = time.monotonic()
         environment: Environment | None = None
-        origin = task.subject.origin
-        if origin is not None and origin.problem:  # which takes no environment to know
-            decision = Decision(CheckOutcome.CANNOT_JUDGE, origin.problem)
+        if task.subject.problem:  # which takes no environment to know
+            decision = Decision(CheckOutcome.CANNOT_JUDGE, task.subject.problem)
             return build_result(task, None, decision)
         try:
             environment = self.environments.provide(task.release)
@@ -189,9 +188,9 @@ class TaskRunner:
         text = task.subject.text
         if found.outcome not in STILL_FAILING or not needs_control(text):
             return found
-        control = run_control(
-            environment.python, text, task.timeout, self.pools.warm(environment.python)
-        )
+        python = environment.python
+        variables = self.pools.build_variables(python)
+        control = run_control(python, text, task.timeout, self.pools.warm(python), variables)
         if control.outcome == CandidateOutcome.PASSES:
             return found
         if self._stopped.is_set():
@@ -215,6 +214,7 @@ class TaskRunner:
             environment.python,
             task.subject.text,
             task.timeout,
+            self.pools.build_variables(environment.python),
             describe=True,
             warm=self.pools.warm(environment.python),
         )

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from reporter.core import tokens
 from reporter.core.errors import BugreportError, Interruption, UsageError
+from reporter.core.formatting import make_printable
 
 if TYPE_CHECKING:
     from reporter.core.settings import TalkOptions
@@ -34,9 +33,6 @@ _MACHINE = {
     errno.EMFILE: ("too many files are open", "raise the limit with `ulimit -n 1024`"),
     errno.ENFILE: ("the machine has no more open files", "close other programs"),
 }
-# All but tabs and line ends: a terminal takes orders from these, and text that others wrote is
-# shown as text.
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 
 
 class CommandResult(Protocol):
@@ -127,12 +123,12 @@ def _find_machine_error(error: BaseException) -> UsageError | None:
 
 def say(line: str) -> None:
     """Print a line of the result on stdout."""
-    print(_make_printable(line, sys.stdout.encoding), file=sys.stdout)
+    print(make_printable(line, sys.stdout.encoding), file=sys.stdout)
 
 
 def talk(line: str) -> None:
     """Print a line that is not the result on stderr."""
-    print(_make_printable(line, sys.stderr.encoding), file=sys.stderr, flush=True)
+    print(make_printable(line, sys.stderr.encoding), file=sys.stderr, flush=True)
 
 
 def _show(tables: Sequence[object]) -> bool:
@@ -144,12 +140,6 @@ def _show(tables: Sequence[object]) -> bool:
         console.print()
         console.print(table)
     return bool(tables)
-
-
-def _make_printable(text: str, encoding: str | None) -> str:
-    encoding = encoding or "utf-8"
-    text = _CONTROL.sub("", tokens.redact(text))
-    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _explain_parsing_error(error: Exception, help_of: str) -> BugreportError | None:

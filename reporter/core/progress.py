@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from reporter.core.formatting import make_printable
 from reporter.core.settings import TalkOptions
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ class PlainProgress:
     def _print_line(self, text: str) -> None:
         self._last_line = self._clock()
         line = f"[{format_elapsed(self._last_line - self._start)}] {text}"
-        encoding = getattr(self._stream, "encoding", None) or "utf-8"
-        print(line.encode(encoding, "backslashreplace").decode(encoding), file=self._stream)
+        print(make_printable(line, getattr(self._stream, "encoding", None)), file=self._stream)
         self._stream.flush()
 
 
@@ -118,7 +118,7 @@ class LiveProgress:
 
     def note(self, text: str) -> None:
         """Prints the text above the line."""
-        self._live.console.print(text, markup=False)
+        self._live.console.print(make_printable(text, None), markup=False)
 
     def close(self) -> None:
         """Leaves the last line and gives the terminal back; nothing if that was done already."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from collectors.protocol.candidates import EXPORTS_AS_MODULES
@@ -43,14 +44,21 @@ def needs_control(text: str) -> bool:
     return "sys.exit(125)" not in text and _COMPILES.search(text) is not None
 
 
-def run_control(python: Path, text: str, timeout: float, warm: Path | None = None) -> Answer:
+def run_control(
+    python: Path,
+    text: str,
+    timeout: float,
+    warm: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Answer:
     """The text in a fresh process without the compiler.
 
     Args:
         timeout: seconds.
         warm: a warm-up's cache whose toolchain checks are used.
+        env: the environment in place of this process's.
     """
-    disabled = {**os.environ, DISABLING_VARIABLE: "1"}
+    disabled = {**(os.environ if env is None else env), DISABLING_VARIABLE: "1"}
     text = f"{EXPORTS_AS_MODULES}{text}" if _IS_EXPORTED.search(text) else text
     return run_cold(python, text, timeout, disabled, describe=True, warm=warm)
 

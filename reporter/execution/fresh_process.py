@@ -30,7 +30,12 @@ from reporter.core.kinds import CandidateOutcome
 from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
-from reporter.execution.launch import WORKER_MAIN, kill_group, read_tail
+from reporter.execution.launch import (
+    WORKER_MAIN,
+    build_repro_variables,
+    kill_group,
+    read_tail,
+)
 from reporter.execution.preloaded_process import PreloadedProcess
 from reporter.execution.usage import METER
 
@@ -118,7 +123,7 @@ def _make_fresh_folder(
     env: Mapping[str, str] | None, warm: Path | None
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """An empty folder with an empty cache, and the environment for a process in it."""
-    variables = remove_credentials(os.environ if env is None else env)
+    variables = build_repro_variables(os.environ) if env is None else remove_credentials(env)
     with tempfile.TemporaryDirectory(prefix="cold-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         for part in ("run", "out", "cache"):

@@ -14,14 +14,18 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from reporter.core.tokens import remove_tokens
+from reporter.core.tokens import remove_credentials, remove_tokens
 
 COLLECTORS = Path(__file__).resolve().parents[2] / "collectors"
 #: What runs candidates there.
 WORKER_MAIN = COLLECTORS / "entry" / "worker_main.py"
 _TAIL = 4000
+#: What leaves a program to Python, or has Dynamo do so where it fails (`torch/_dynamo/config.py`
+#: and `eval_frame.py`): a habit of the user that the reader of a repro does not have.
+_SOFTENING = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE", "TORCHDYNAMO_SUPPRESS_ERRORS")
 
 
 def build_variables(cache: Path | None = None) -> dict[str, str]:
@@ -36,6 +40,14 @@ def build_variables(cache: Path | None = None) -> dict[str, str]:
         kept["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     return kept
+
+
+def build_repro_variables(given: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a repro or a candidate: those `given`, without credentials and without what
+    keeps the compiler from it.
+    """
+    kept = remove_credentials(given)
+    return {name: value for name, value in kept.items() if name not in _SOFTENING}
 
 
 def choose_standard_input() -> int | None:

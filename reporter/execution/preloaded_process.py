@@ -19,9 +19,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from collectors.protocol.candidates import CandidateRequest, ForkRequest, ForkStarted, ForkStatus
-from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import prefill
-from reporter.execution.launch import WORKER_MAIN, end_session, kill_group
+from reporter.execution.launch import (
+    WORKER_MAIN,
+    build_repro_variables,
+    end_session,
+    kill_group,
+)
 from reporter.execution.usage import METER
 
 #: Seconds for the import of torch, on the busiest machine.
@@ -38,7 +42,7 @@ class PreloadedProcess:
     def __init__(self, python: Path, warm: Path) -> None:
         self._python = python
         self._warm = warm
-        self._env = remove_credentials(os.environ)
+        self._env = build_repro_variables(os.environ)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._told = 0.0

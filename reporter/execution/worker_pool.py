@@ -28,9 +28,13 @@ from collectors.protocol.words import Isolation
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend, CandidateOutcome
-from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import WarmCache
-from reporter.execution.launch import WORKER_MAIN, kill_group, read_tail
+from reporter.execution.launch import (
+    WORKER_MAIN,
+    build_repro_variables,
+    kill_group,
+    read_tail,
+)
 from reporter.execution.quick_linker import choose_quick_linker
 from reporter.execution.usage import METER
 
@@ -150,7 +154,7 @@ class WorkerPool:
         self.starts = 0
         self.first_seconds: float | None = None
         self.patience = _PATIENCE
-        self._env = {**remove_credentials(env), **_WORKER_ENV}
+        self._env = {**build_repro_variables(env), **_WORKER_ENV}
         if self.jobs > 1:  # spinning threads of one candidate would take the cores of another
             self._env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         self._workdir = workdir.resolve()

@@ -53,7 +53,7 @@ def deanonymize(report: Path, source: str | None) -> Translation:
 
 def _read_text(source: str | None) -> str:
     if source in (None, "-"):
-        return sys.stdin.read()
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
         return Path(str(source)).read_text(encoding="utf-8", errors="replace")
     except OSError as error:

@@ -136,18 +136,20 @@ def _add_checks(folder: Path) -> list[str]:
     public = list_public_values(machine, machine.get("git"))
     commits = [row.git for row, _ in rows if row.git]
     recheck(folder, files, allowed=[compute_key(repro), *public, *commits])
+    if is_ours:  # before it is replaced: whoever is killed in between has not edited it
+        texts = ((folder / ISSUE).read_text(encoding="utf-8"), files[ISSUE])
+        write_private(folder / PRIVATE / WRITTEN, "\n".join(map(_compute_digest, texts)))
     for name, text in files.items():
         write_atomically(folder / name, text)
     if not is_ours:
         return [f"{folder / ISSUE} was edited and stays as it is; {PAGE} has the releases"]
-    write_private(folder / PRIVATE / WRITTEN, _compute_digest(files[ISSUE]))
     return [f"{folder / ISSUE} and {PAGE} have the releases now"]
 
 
 def _is_untouched(folder: Path) -> bool:
     try:
-        written = (folder / PRIVATE / WRITTEN).read_text(encoding="utf-8").strip()
-        return written == _compute_digest((folder / ISSUE).read_text(encoding="utf-8"))
+        written = (folder / PRIVATE / WRITTEN).read_text(encoding="utf-8").split()
+        return _compute_digest((folder / ISSUE).read_text(encoding="utf-8")) in written
     except OSError:
         return False
 

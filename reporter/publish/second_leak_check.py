@@ -24,13 +24,13 @@ _ON_PURPOSE: frozenset[LeakKind] = frozenset({"URL", "e-mail address", "IP addre
 
 @dataclass(frozen=True)
 class RecheckResult:
-    """What the check found that may stay, and whether it knew the private program (`private/` may
-    be gone).
+    """What the check found that may stay, and what of the private program it did not know, so that
+    it was `not_searched` for (`private/` may be gone).
     """
 
     doubtful: tuple[Leak, ...]
     terms_checked: int
-    knows_program: bool
+    not_searched: str = ""
 
 
 def recheck(
@@ -49,11 +49,8 @@ def recheck(
             does.
     """
     private = folder / PRIVATE
-    allowing = (
-        AllowList.load(private / ALLOW_LIST)
-        or AllowList.load(private / OLD_ALLOW_LIST)
-        or _build_from_mapping(folder)
-    )
+    known = AllowList.load(private / ALLOW_LIST) or AllowList.load(private / OLD_ALLOW_LIST)
+    allowing = known or _build_from_mapping(folder)
     terms = Terms() if public or allowing is None else allowing.terms
     found = check_outgoing(
         files,
@@ -64,7 +61,10 @@ def recheck(
     )
     refused = [leak for leak in found.findings if leak.kind not in _ON_PURPOSE]
     refuse_leaks(refused, "nothing was sent", private)
-    return RecheckResult(found.findings, found.terms_checked, public or allowing is not None)
+    missing = "the words of your program" if allowing is None else "its texts, numbers and comments"
+    return RecheckResult(
+        found.findings, found.terms_checked, "" if public or known is not None else missing
+    )
 
 
 def _build_from_mapping(folder: Path) -> AllowList | None:

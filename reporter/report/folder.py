@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from reporter.core.atomic import read_umask
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
 
@@ -156,7 +157,7 @@ def _explain_errors(output: Path) -> Iterator[None]:
 
 
 def _fill(folder: Path, contents: Mapping[str, bytes], kept: Path) -> None:
-    os.chmod(folder, 0o755 & ~_read_umask())
+    os.chmod(folder, 0o755 & ~read_umask())
     secret = folder / PRIVATE
     secret.mkdir(mode=0o700)
     for path in kept.iterdir() if kept.is_dir() else ():
@@ -217,9 +218,3 @@ def _put_in_place(fresh: Path, output: Path) -> None:
         if fresh.exists() and aside.exists():
             os.rename(aside, output)
         shutil.rmtree(aside.parent, ignore_errors=True)
-
-
-def _read_umask() -> int:
-    current = os.umask(0o022)
-    os.umask(current)
-    return current

@@ -9,7 +9,7 @@ import msgspec
 
 from reporter.core.errors import UsageError
 from reporter.report.environment import build_public_environment
-from reporter.report.folder import load_document
+from reporter.report.folder import REPORT, load_document
 from reporter.report.sections.report_document import SCHEMA_VERSION, Report
 
 #: Keys of version 1, and what they are called now.
@@ -35,10 +35,16 @@ def load_report(folder: Path) -> Report | None:
     """The report of a folder; None where there is none.
 
     Raises:
-        UsageError: it is of another schema.
+        UsageError: it cannot be read, or is of another schema.
     """
     document = load_document(folder)
-    return None if document is None else read_report(document, str(folder))
+    if document is not None:
+        return read_report(document, str(folder))
+    if (folder / REPORT).exists():
+        raise UsageError(
+            f"{folder / REPORT} is not a report that can be read; take it away, or write it anew"
+        )
+    return None
 
 
 def _upgrade(document: object) -> object:

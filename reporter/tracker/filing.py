@@ -8,7 +8,7 @@ show, ask, check again what the person added, send, read back.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -222,8 +222,7 @@ class _Filer:
         draft = self._ask_words(draft)
         for line in render_submission(self.repository, draft, labels, assignees):
             self.user.show(line)
-        for note in notes:
-            self.user.say(f"note: {note}")
+        self._say_notes(notes)
         if self.wanted.options.yes or self._says_yes(f"File this in {self.repository}?"):
             return draft
         return None
@@ -245,6 +244,11 @@ class _Filer:
         _recheck(draft, self.wanted.options)
         return draft
 
+    def _say_notes(self, notes: Iterable[str]) -> None:
+        """What a person should know before they say yes."""
+        for note in notes:
+            self.user.say(f"note: {note}")
+
     def _says_yes(self, question: str) -> bool:
         self.user.say(
             "By saying yes you confirm that you have read it and that it shows your problem."
@@ -262,7 +266,7 @@ class _Filer:
         """The new environment on an issue that is there, whose labels are others' business."""
         draft = self._ask_words(draft)
         text = render_environment_comment(draft, number)
-        _recheck_texts(draft, {"comment.md": text}, self.wanted.options)
+        checked = _recheck_texts(draft, {"comment.md": text}, self.wanted.options)
         post = CommentPost(
             self.session,
             self.project,
@@ -273,6 +277,7 @@ class _Filer:
         seen = draft.recognizable.render_lines() if draft.recognizable else ()
         for line in (head, *text.split("\n"), "── end of what leaves ──", *seen):
             self.user.show(line)
+        self._say_notes(dict.fromkeys((*notes, *_describe_doubts(checked))))
         question = f"Comment on {self.repository}#{number}?"
         if not self.wanted.options.yes and not self._says_yes(question):
             return build_decline(self.repository, draft)
@@ -424,9 +429,9 @@ def _describe_doubts(checked: RecheckResult) -> tuple[str, ...]:
         f"line {f.line} of {f.file} has a {f.kind}; is it meant to be there?"
         for f in checked.doubtful
     ]
-    if not checked.knows_program:
+    if checked.not_searched:
         notes.append(
-            "private/ does not know your program any more, so the words of your program could not"
-            " be looked for; read the text yourself"
+            f"private/ does not know your program any more, so {checked.not_searched} could not be"
+            " looked for; read the text yourself"
         )
     return tuple(notes)

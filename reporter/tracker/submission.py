@@ -264,8 +264,10 @@ def _split_at_repro(body: str) -> tuple[str, str, str]:
 def _read_report(folder: Path) -> Report:
     report = load_report(folder)
     if report is None:
-        _read_text(folder, REPORT)  # says so where there is none
-        raise UsageError(f"{folder / REPORT} is not a report; name a report folder")
+        raise UsageError(
+            f"{folder} is not a report folder (it has no {REPORT}); name one that"
+            " `bugreport create` wrote"
+        )
     if report.repro is None:
         raise UsageError(f"{folder} holds a verdict without a repro, so there is nothing to file")
     return report

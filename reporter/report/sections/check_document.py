@@ -33,8 +33,11 @@ class CheckRow(Section, frozen=True, kw_only=True):
 
 
 class ChangeRow(Section, frozen=True, kw_only=True):
-    """A cell that shows something else than the last time."""
+    """A cell that shows something else than the last time; `key` is that of its repro, of which
+    others may have the name.
+    """
 
+    key: str
     repro: str
     torch: str
     release: str

@@ -175,3 +175,27 @@ def test_a_comment_confirms_one_of_two_states_or_neither(text: str, what: str | 
         what == "reproduces",
         what == "fixed",
     ]
+
+
+def test_a_release_before_the_reports_own_is_no_news(tmp_path: Path) -> None:
+    tracker = Tracker()
+    with open_store(tmp_path / "s") as store:
+        filed(store, "a", 7)
+        store.execute(
+            "INSERT INTO reports VALUES ('a', '', '', '', '', '', '', '', '2.6.0+cpu', '')"
+        )
+        # a bug that came with 2.6.0 has not gone since it is not in 2.4.0
+        assert night(store, tracker, result("a", "2.4.0", "fixed")) == []
+        assert len(night(store, tracker, result("a", "2.14.0", "fixed"))) == 1
+        # nor is it back since it is in the release that it was reported for
+        assert night(store, tracker, result("a", "2.6.0", "reproduces")) == []
+        assert len(night(store, tracker, result("a", "2.14.0", "reproduces"))) == 1
+
+
+def test_two_issues_of_a_project_are_both_told(tmp_path: Path) -> None:
+    tracker = Tracker()
+    with open_store(tmp_path / "s") as store:
+        filed(store, "a", 7)
+        for _ in range(2):
+            night(store, tracker, result("a", "2.14.0", "fixed", issue="o/r#3"))
+    assert [number for _, number, _ in tracker.said] == [3, 7]

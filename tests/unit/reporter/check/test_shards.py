@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from reporter.check.check import belongs
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.shards import merge
-from reporter.core.kinds import Kind
+from reporter.core.errors import UsageError
+from reporter.core.kinds import CheckOutcome, Kind
 from reporter.core.signature import Signature
 from reporter.report.sections.base import build_section
 from reporter.report.sections.verdict import FailureSection
@@ -50,3 +53,16 @@ def test_a_wrong_value_that_is_infinitely_far_off_is_read_again(tmp_path: Path) 
     found = merge([tmp_path / "0.json"]).results
     assert found == results
     assert found[0].signature is not None and found[0].signature.to_signature() == failure
+
+
+def test_a_change_is_that_of_its_repro_and_not_of_one_with_its_name(tmp_path: Path) -> None:
+    results = tuple(checked("same", "2.6.0", "fixed", key=key) for key in ("k1", "k2"))
+    changes = (OutcomeChange(CheckOutcome.REPRODUCES, results[0]),)
+    document = CheckSummary(results, changes).to_json()
+    path = tmp_path / "0.json"
+    path.write_text(json.dumps(document))
+    assert [change.check.key for change in merge([path]).changes] == ["k1"]
+    document["changes"][0]["before"] = "vanished"
+    path.write_text(json.dumps(document))
+    with pytest.raises(UsageError, match="is no result file"):
+        merge([path])

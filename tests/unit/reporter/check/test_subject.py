@@ -19,6 +19,7 @@ from reporter.core.signature import Signature
 from reporter.report.reading import read_report
 from reporter.report.sections.report_document import Report
 from reporter.store.database import open_store
+from reporter.store.reports import compute_key
 from tests.support.checking import report
 
 
@@ -51,8 +52,11 @@ def test_what_a_report_wants_to_see_again(tmp_path: Path) -> None:
 
 def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
     folder = report(tmp_path / "there", "crash", kind="crash", exception="E", message="m")
+    own = (folder / "repro.py").read_text()
     rows = [
-        ("k1", "there", str(folder), "crash", "crash · dynamo · E", "text 1"),
+        (compute_key(own), "there", str(folder), "crash", "crash · dynamo · E", own),
+        # of an earlier report in that folder
+        ("k1", "before", str(folder), "process_death", "process_death · SIGABRT", "text 1"),
         ("k2", "gone", str(tmp_path / "gone"), "crash", "crash · dynamo · E", "text 2"),
         ("k3", "death", str(tmp_path / "g"), "process_death", "process_death · SIGSEGV", "text 3"),
         ("k4", "meta", str(tmp_path / "g"), "wrong_metadata", "wrong_metadata · dtype", "text 4"),
@@ -69,10 +73,31 @@ def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
         3,
         3,
     )
+    assert found[1].wanted == Signature(Kind.PROCESS_DEATH, signal="SIGABRT")
     # a class alone would take any crash for this one: the first failure that is seen will say more
-    assert found[1].wanted is None
-    assert found[2].wanted == Signature(Kind.PROCESS_DEATH, signal="SIGSEGV")
-    assert found[3].wanted == Signature(Kind.WRONG_METADATA, property="dtype")
+    assert found[2].wanted is None
+    assert found[3].wanted == Signature(Kind.PROCESS_DEATH, signal="SIGSEGV")
+    assert found[4].wanted == Signature(Kind.WRONG_METADATA, property="dtype")
+
+
+def test_what_is_no_repro_of_a_folder_is_not_checked_and_what_is_damaged_is_told(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "coverage").mkdir()
+    (tmp_path / "coverage" / "report.json").write_text('{"totals": 1}')
+    for name in (".git/hook.py", "venv/lib/a.py", "tests/conftest.py", "tests/__init__.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("raise SystemExit(1)")
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("")
+    (tmp_path / "tests" / "bug.py").write_text("assert 0")
+    damaged = report(tmp_path / "damaged", "crash", kind="crash")
+    (damaged / "report.json").write_text('{"verdict": ')
+    found = {Path(item.name).name: item.problem for item in read_subjects([str(tmp_path)])}
+    assert set(found) == {"bug.py", "damaged"} and not found["bug.py"]
+    assert "is not a report that can be read" in found["damaged"]
+    with pytest.raises(UsageError, match="is not a report that can be read"):
+        read_subject(str(damaged))
 
 
 @pytest.mark.parametrize(

@@ -52,3 +52,15 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
         assert (
             found.outcome == "cannot_judge"
         )  # it would have run, and there is nothing to run it with
+
+
+def test_nothing_takes_the_place_of_what_an_environment_of_the_tool_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUGREPORT_RELEASES", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", "/own/torch")
+    monkeypatch.setenv("TORCHDYNAMO_DISABLE", "1")
+    own = Pools().build_variables(tmp_path / "2.6.0-cpu" / "bin" / "python")
+    theirs = Pools().build_variables(Path("/usr/bin/python3"))
+    assert "PYTHONPATH" not in own and theirs["PYTHONPATH"] == "/own/torch"
+    assert "TORCHDYNAMO_DISABLE" not in {**own, **theirs}

@@ -89,3 +89,10 @@ def test_the_live_display_leaves_a_line_per_stage(monkeypatch: pytest.MonkeyPatc
         display.close()
     text = screen.getvalue()
     assert "[train]" in text and "3 candidates, 2 operations" in text and "[note]" in text
+
+
+def test_what_a_terminal_would_obey_is_left_out() -> None:
+    stream = io.StringIO()
+    with PlainProgress(stream, Clock()) as display:
+        display.note("it said \x1b]0;owned\x07 E: m")
+    assert stream.getvalue() == "[0:00] it said ]0;owned E: m\n"

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reporter.execution.launch import build_repro_variables
+
 #: Two runs of a child that reads everything, as the tool starts a script twice.
 TWO_RUNS = """
 import subprocess, sys
@@ -41,3 +43,9 @@ def test_a_loop_over_a_file_ends(tmp_path: Path) -> None:
     lines = tmp_path / "lines"
     lines.write_text("one\ntwo\n")
     assert loop(lines, IGNORE) == ["one", "nothing", "two", "nothing"]
+
+
+def test_a_repro_has_neither_credentials_nor_what_keeps_the_compiler_from_it() -> None:
+    habits = {"TORCHDYNAMO_DISABLE": "1", "TORCHDYNAMO_SUPPRESS_ERRORS": "1", "HF_TOKEN": "x"}
+    kept = {"PATH": "/bin", "TORCH_LOGS": "dynamo"}
+    assert build_repro_variables({**habits, "TORCH_COMPILE_DISABLE": "1", **kept}) == kept

@@ -143,3 +143,21 @@ def test_the_form_of_a_report_is_remembered(report: Path, tmp_path: Path) -> Non
     (report / "private" / "template.txt").write_text(str(own))
     found = load_own_form(report, data)
     assert found is not None and found.folder == own
+
+
+def test_an_issue_that_was_being_written_when_the_run_was_killed_is_still_the_tools(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    checked(report, "2.6.0", "fixed", 0)
+    with monkeypatch.context() as patched:
+        patched.setattr("reporter.publish.rerendering.write_atomically", die)
+        with pytest.raises(KeyboardInterrupt):
+            update_checks([str(report)])
+    (note,) = update_checks([str(report)])
+    assert "have the releases now" in note
+    checked(report, "2.15.0", "reproduces")
+    (note,) = update_checks([str(report)])
+    assert "have the releases now" in note

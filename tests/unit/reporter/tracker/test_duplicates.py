@@ -71,6 +71,15 @@ def test_a_comment_brings_the_new_environment(tracker: Tracker, report: Path) ->
     )
 
 
+def test_doubts_about_a_comment_are_told_before_the_question(
+    tracker: Tracker, report: Path
+) -> None:
+    tracker.add_issue("[inductor] crash in aten._foobar", SAME_CRASH)
+    user = RecordedPrompt(["c", "See also https://example.org/notes for how it began.", "n"])
+    run_file(report, user)
+    assert any("comment.md has a URL; is it meant" in line for line in user.said)
+
+
 @pytest.mark.parametrize("fault", ["reset", "garble"])
 def test_a_comment_is_sent_once_too(fault: str, tracker: Tracker, report: Path) -> None:
     tracker.add_issue("[inductor] crash", SAME_CRASH)

@@ -304,6 +304,14 @@ def test_the_allow_list_is_the_one_that_the_report_passed(
     assert isinstance(filed, FilingResult) and filed.notes == ()
 
 
+def test_an_allow_list_that_cannot_be_read_any_more_is_told(tracker: Tracker, report: Path) -> None:
+    (report / "private" / ALLOW_LIST).write_text('{"terms": {}}')
+    (report / "private" / "mapping.json").write_text(json.dumps({"names": {"model": "Aurelia"}}))
+    filed = run_file(report, yes=True, summary=WORDS)
+    assert isinstance(filed, FilingResult)
+    assert any("its texts, numbers and comments could not be looked" in n for n in filed.notes)
+
+
 def test_an_address_that_a_person_added_is_pointed_out_and_not_refused(
     tracker: Tracker, report: Path
 ) -> None:
