@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from ..machine.dispatcher_mode import DispatcherMode
 from ..machine.processes import write_whole
 from ..machine.public_names import shorten_name
+from ..machine.tensors import read_version_counter
 from ..protocol.calls import EagerFacts, LostWrite
 from ..protocol.words import UndefinedCast
 from . import outputs, undefined_writes
@@ -53,9 +54,11 @@ class _Indexing(NamedTuple):
     dim: int
     stable: bool
     kept: torch.Tensor
+    source: torch.Tensor
+    version: int
 
 
-class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
+class EagerFactsMode(DispatcherMode):
     def __init__(self) -> None:
         super().__init__()
         self.undefined_casts: List[UndefinedCast] = []
@@ -105,6 +108,22 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
             self._note_index(func, short, args, kwargs or {}, results)
         return result
 
+    def run_higher_order(
+        self, operator: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> object:
+        before = _read_generators({})
+        result = super().run_higher_order(operator, args, kwargs)
+        name = str(operator)
+        self.operators.append(name)
+        if not all(map(torch.equal, before, _read_generators({}))):
+            self.random.append(name)
+        results = [leaf for leaf in tree_flatten(result)[0] if isinstance(leaf, torch.Tensor)]
+        # what it does inside is not seen, so whatever may be in it is taken to be there
+        self.coarse |= any(leaf.dtype in (torch.float16, torch.bfloat16) for leaf in results)
+        self.sums |= any(leaf.is_floating_point() for leaf in results)
+        self.cuda |= any(leaf.is_cuda for leaf in results)
+        return result
+
     def _note_index(
         self, func: Any, short: str, args: Any, kwargs: Any, results: List[Any]
     ) -> None:
@@ -123,7 +142,8 @@ class EagerFactsMode(TorchDispatchMode):  # type: ignore[misc]
         values = args[0].detach()
         if dim is None:
             values, dim = values.flatten(), 0
-        entry = _Indexing(values, int(dim), stable, index)
+        version = read_version_counter(args[0])
+        entry = _Indexing(values, int(dim), stable, index, args[0], version)
         self.indices[index.untyped_storage().data_ptr()] = entry
 
     def _note_cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
@@ -177,7 +197,9 @@ def _find_ties(watch: EagerFactsMode, result: Any) -> Dict[int, IndexedValues]:
     for number, (_, leaf) in enumerate(outputs.flatten(result)):
         if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.int64 and leaf.numel():
             entry = watch.indices.get(leaf.untyped_storage().data_ptr())
-            if entry is not None and entry.kept.shape == leaf.shape:
+            if entry is None or entry.version != read_version_counter(entry.source):
+                continue  # what is there now is not what was indexed
+            if entry.kept.shape == leaf.shape:
                 values = entry.values.cpu()
                 found[number] = {
                     "values": values,
@@ -245,7 +267,7 @@ def find_undefined(run: Callable[[Callable[[Any], Any]], Any]) -> List[str]:
     return [name for name, found in met.items() if found]
 
 
-class FillMemoryMode(TorchDispatchMode):  # type: ignore[misc]
+class FillMemoryMode(DispatcherMode):
     """Memory that is handed out unwritten holds NaN (or the largest integer): a result that moves
     has read it.
 
@@ -262,7 +284,7 @@ class FillMemoryMode(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-class ZeroMemoryMode(TorchDispatchMode):  # type: ignore[misc]
+class ZeroMemoryMode(DispatcherMode):
     """Memory that is handed out unwritten holds zeros: a program that is right with them has read
     it.
     """
@@ -277,7 +299,7 @@ class ZeroMemoryMode(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-class RecastMode(TorchDispatchMode):  # type: ignore[misc]
+class RecastMode(DispatcherMode):
     """Casts give another value wherever C++ leaves it undefined: a result that moves depends on
     it.
     """

@@ -6,6 +6,7 @@ The labels name the same tensor in every copy of the process, so that two runs c
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from typing import Any, Dict, Iterator, List, Tuple
 
@@ -65,9 +66,11 @@ def list_roots(function: Any) -> List[Tuple[str, Any]]:
     """(label, object) of everything with state that a callable can reach: modules, tensors,
     containers.
     """
-    function = getattr(function, "func", function)  # functools.partial
-    owner = getattr(function, "__self__", None)
     found: List[Tuple[str, Any]] = []
+    while isinstance(function, functools.partial):
+        found.append(("partial", [*function.args, *function.keywords.values()]))
+        function = function.func
+    owner = getattr(function, "__self__", None)
     if isinstance(function, torch.nn.Module):
         found.append(("self", function))
     elif owner is not None and not isinstance(owner, types.ModuleType):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import random
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Set
@@ -147,7 +148,8 @@ def _have_same_items(one: Dict[Any, Any], other: Dict[Any, Any]) -> bool:
 
 def _keep_globals(function: Any) -> List[Callable[[], None]]:
     """Steps that put back plain global variables that a function names."""
-    function = getattr(function, "func", function)
+    while isinstance(function, functools.partial):
+        function = function.func
     function = getattr(function, "__func__", function)
     code, names = getattr(function, "__code__", None), getattr(function, "__globals__", {})
     if code is None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..machine.dispatcher_mode import DispatcherMode
 from .tolerance import find_equal_elements
 
 
@@ -116,7 +116,7 @@ _KINDS: Dict[str, Callable[[Dict[str, Any], torch.Tensor], Optional[_Write]]] = 
 }
 
 
-class ReorderWritesMode(TorchDispatchMode):  # type: ignore[misc]
+class ReorderWritesMode(DispatcherMode):
     """Writes that lose a value are done once more in the opposite order: a result that moves
     depends on it.
     """
@@ -195,7 +195,7 @@ def _can_be_compared(value: Any) -> bool:
     )
 
 
-class DropUndeclaredWritesMode(TorchDispatchMode):  # type: ignore[misc]
+class DropUndeclaredWritesMode(DispatcherMode):
     """Operators of the program's own get copies of what their schemas do not name as written to: a
     result that moves depends on such a write.
     """

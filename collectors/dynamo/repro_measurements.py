@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import torch
 
 from ..call import rungs
-from ..call.tolerance import ASSERT_CLOSE, widen_values
+from ..call.tolerance import ASSERT_CLOSE, find_equal_elements, widen_values
 from ..machine.compile_options import (
     compile_unwatched,
     is_own_call_of_torch,
@@ -322,9 +322,10 @@ def _compute_error(value: Any, reference: Any) -> Optional[float]:
 
 
 def _compute_absolute_errors(value: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
-    """How far each element is off; infinities that are equal are not."""
+    """How far each element is off; infinities and NaN on both sides are not."""
     value, reference = widen_values(value), widen_values(reference)
-    return torch.where(value == reference, 0.0, (value - reference).abs().double())
+    equal = find_equal_elements(value, reference)
+    return torch.where(equal, 0.0, (value - reference).abs().double())
 
 
 def build_error_map(
@@ -356,6 +357,7 @@ def build_error_map(
         widen_values(references[index]),
         rtol=ASSERT_CLOSE.get(value.dtype, (1e-7, 1e-5))[0],
         atol=1e-5,
+        equal_nan=True,
     )
     return {
         "output": index,

@@ -15,6 +15,7 @@ import torch
 
 from ..call import context, outputs, rungs
 from ..call.reachable import find_reachable
+from ..machine.dispatcher_mode import DispatcherMode
 from ..protocol.events import ContextState
 from .torch_functions import has_dispatch, pause_watching
 
@@ -155,7 +156,7 @@ def _strip_subclass(tensor: torch.Tensor) -> torch.Tensor:
         return found if same else found.as_subclass(torch.Tensor)
 
 
-class _Counting(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+class _Counting(DispatcherMode):
     """Counts the operators that reach the dispatcher."""
 
     def __init__(self) -> None:

@@ -7,11 +7,12 @@ A tensor that only the second has seen was made where torch functions are not se
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ..machine.dispatcher_mode import DispatcherMode
 from ..machine.public_names import is_torch_owned
 
 
@@ -41,7 +42,7 @@ def _overrides_torch_function(cls: Any) -> bool:
     return own not in plain and not is_torch_owned(cls)
 
 
-class NewTensorMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+class NewTensorMode(DispatcherMode):
     """Notes every tensor that an operator makes: one that no torch function returned was made out
     of sight.
     """
@@ -51,7 +52,14 @@ class NewTensorMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ig
         self.created = created
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
+        return self._note(func(*args, **(kwargs or {})))
+
+    def run_higher_order(
+        self, operator: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> object:
+        return self._note(super().run_higher_order(operator, args, kwargs))
+
+    def _note(self, result: object) -> object:
         for item in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(item, torch.Tensor):
                 self.created[id(item)] = weakref.ref(item)

@@ -123,8 +123,8 @@ def explain_assertion(recording: Recording) -> Diagnosis | None:
         names = ", ".join(facts["random"])
         return _diagnose(
             Kind.NONDETERMINISTIC,
-            f"The program draws random numbers while it computes ({names}), so that no two runs of"
-            " it give the same.",
+            f"The program draws random numbers while it computes ({names}); without a seed no two"
+            " runs of it give the same.",
         )
     # without the compiler, what a script holds bit by bit against eager mode is eager mode, and
     # what it holds against a compiled result need have nothing to do with an operator on its way

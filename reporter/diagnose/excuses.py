@@ -46,6 +46,9 @@ from reporter.diagnose.shifts import SIZES, find_shift, moves
 
 #: Eager may be off float64 by so much of the values' size before a verdict says so.
 _FAR_OFF = 0.1
+#: The compiled result is as close to float64 as eager within this factor, and this share of the
+#: values' size.
+_AS_CLOSE, _OF_SIZE = 3.0, 1e-5
 #: Properties of a comparison that are values, of tensors or of Python.
 VALUES = frozenset({*TensorRole, Property.PYTHON_VALUE})
 _VALUES_AND_SIZES = VALUES | SIZES
@@ -474,13 +477,13 @@ def judge_harmless_difference(runner: LadderRunner, compiled: MeasuredRung) -> D
             "The compiled result agrees with float64 where eager is not finite"
             f" ({text}): eager overflows, or one of its operators is wrong."
         )
-    elif runner.ladder[EXACT].agrees and (far := _compute_error_of_eager(comparison)):
+    elif runner.ladder[EXACT].agrees and (far := _compute_share(comparison, of_eager=True)):
         summary = (
             f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
             f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
             " is wrong."
         )
-    elif runner.ladder[EXACT].agrees:
+    elif runner.ladder[EXACT].agrees and _is_as_close_as_eager(comparison):
         summary = (
             "The results differ by rounding only: the compiled one is as close to float64 as eager"
             f" ({text})."
@@ -490,16 +493,38 @@ def judge_harmless_difference(runner: LadderRunner, compiled: MeasuredRung) -> D
             "The results differ by rounding only, within the tolerance that torch's own comparison"
             f" allows ({text}); {describe_reference(runner.ladder)}."
         )
+        share = _compute_share(comparison)
+        if share is not None:
+            summary = (
+                "The results differ within the tolerance that torch's own comparison allows, which"
+                f" is absolute ({text}); the values are so small that the compiled result is off by"
+                f" {share:.0%} of their size."
+            )
     cited = (EAGER, EXACT, COMPILED)
     return make_diagnosis(runner, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
 
 
-def _compute_error_of_eager(comparison: Comparison | None) -> float | None:
-    """How far eager is from float64, relative to the root mean square, if that is far."""
-    shares = [
-        item["eager_error_vs_fp64"] / item["scale"]
+def _is_as_close_as_eager(comparison: Comparison | None) -> bool:
+    """Whether no compiled value is farther from float64 than the rule allows, with a tolerance that
+    is no larger than small values.
+    """
+    return all(
+        item["error_vs_fp64"]
+        <= _AS_CLOSE * item["eager_error_vs_fp64"] + _OF_SIZE * min(1.0, item.get("scale", 1.0))
         for item in (comparison["values"] if comparison else ())
-        if item.get("scale") and item.get("eager_error_vs_fp64") and not item.get("tight")
+        if item.get("error_vs_fp64") is not None and item.get("eager_error_vs_fp64") is not None
+    )
+
+
+def _compute_share(comparison: Comparison | None, of_eager: bool = False) -> float | None:
+    """How far the compiled result is from float64, relative to the root mean square, if that is
+    far; or how far eager is, where that is more than a user's own assertion allows.
+    """
+    shares = [
+        (item.get("eager_error_vs_fp64", 0.0) if of_eager else item.get("error_vs_fp64", 0.0))
+        / item["scale"]
+        for item in (comparison["values"] if comparison else ())
+        if item.get("scale") and not (of_eager and item.get("tight"))
     ]
     return max((share for share in shares if share > _FAR_OFF), default=None)
 

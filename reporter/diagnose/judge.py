@@ -201,14 +201,13 @@ def _judge_rejected_call(runner: LadderRunner) -> Diagnosis:
     compiled, eager = runner.ladder[COMPILED], runner.ladder[EAGER]
     if finding.symptom == Symptom.DIED or compiled.outcome == RungOutcome.DIED:
         return _judge_death(runner)
-    if not _returns(compiled):
+    if eager.failure is not None and not _returns(compiled):
         summary = f"Eager fails as well: {eager.detail.rstrip('.')}."
         return make_diagnosis(runner, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, COMPILED))
-    if runner.ladder[AGAIN].outcome != RungOutcome.RAISES:
+    if eager.failure is None or runner.ladder[AGAIN].outcome != RungOutcome.RAISES:
         summary = "Eager raises in one run and returns in another."
         return make_diagnosis(runner, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
     layer = find_failing_layer(runner, _returns)
-    assert eager.failure is not None
     return make_diagnosis(
         runner,
         Kind.ACCEPTS_INVALID,

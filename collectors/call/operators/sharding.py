@@ -12,9 +12,10 @@ import contextlib
 from typing import Any, Callable, Tuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_map
 
+from ...machine.dispatcher_mode import DispatcherMode
 from ...machine.public_names import shorten_name
 from ...protocol.starting import OperatorError
 from ..probe import EMPTY
@@ -28,7 +29,7 @@ def is_sharded(value: Any) -> bool:
     return type(value).__name__ == "DTensor" and hasattr(value, "full_tensor")
 
 
-class ShardedMeasurement(TorchDispatchMode):  # type: ignore[misc]
+class ShardedMeasurement(DispatcherMode):
     """Tells `note` of what is wrong; `number` is asked for the number of the function that the
     program has called.
     """

@@ -30,7 +30,8 @@ def convert_to_double(tensors: Dict[str, torch.Tensor]) -> None:
 
 
 def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tensor]) -> None:
-    """Moves floating-point elements by about one unit in the last place, in place.
+    """Moves floating-point elements by about one unit in the last place, in place; of complex ones
+    the real and the imaginary part.
 
     Args:
         tensors: strided ones are changed, on any device; of those that share memory, the first.
@@ -39,7 +40,8 @@ def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tenso
     """
     done = set()
     for tensor in tensors.values():
-        if not tensor.dtype.is_floating_point or tensor.layout != torch.strided:
+        is_number = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+        if not is_number or tensor.layout != torch.strided:
             continue
         key = tensor.untyped_storage().data_ptr()
         if key in done or not tensor.numel():
@@ -48,6 +50,8 @@ def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tenso
         eps = torch.finfo(tensor.dtype).eps
         with torch.no_grad():
             data = tensor.detach()
+            if data.is_complex():
+                data = torch.view_as_real(data.resolve_conj())
             turns = signs(data.numel()).reshape(data.shape)
             turns = turns.to(device=data.device, dtype=data.dtype)
             with contextlib.suppress(RuntimeError):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...machine.dispatcher_mode import DispatcherMode
 from ...machine.public_names import shorten_name
 
 #: Additions in a row, at most; of longer sums so many blocks are added, and then their elements.
@@ -22,7 +22,7 @@ SUMS = ("sum", "mean", "nansum", "var", "std", "var_mean", "std_mean")
 _PLAIN_SUMS = ("sum", "mean", "nansum")
 
 
-class SequentialSumsMode(TorchDispatchMode):  # type: ignore[misc]
+class SequentialSumsMode(DispatcherMode):
     """Sums, means and variances are made by one addition after another, in the dtype that eager
     mode adds in: a result that moves depends on the order.
     """

@@ -7,6 +7,7 @@ static — its change then causes a compile — a guard on that size is what was
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from collectors.protocol.compilation import ArgumentChange, GuardsAnswer
@@ -38,7 +39,7 @@ def describe(guard: GuardSection) -> str:
 
 def _simplify_size(value: float) -> float:
     """A size as the whole number that it is."""
-    return int(value) if value == int(value) else value
+    return int(value) if math.isfinite(value) and value == int(value) else value
 
 
 def find(finding: Finding, timeout: float) -> GuardSection | None:

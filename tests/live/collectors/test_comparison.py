@@ -134,6 +134,13 @@ def test_indices_may_differ_where_values_tie(
     assert found["same"] is right and bool(found.get("tied")) is right
 
 
+def test_values_that_are_all_small_do_not_all_tie() -> None:
+    probabilities = torch.tensor([[5e-5, 1e-6, 5.0000002e-5, 4e-5]])
+    tie = {"values": probabilities, "dim": 1, "stable": False}
+    assert judged([0], [2], tie=tie)["tied"]
+    assert not judged([0], [1], tie=tie)["same"] and not judged([0], [3], tie=tie)["same"]
+
+
 def test_an_index_of_nan_does_not_tie_with_an_index_of_a_number() -> None:
     values = torch.tensor([[1.0, float("nan"), 9.0]])
     tie = {"values": values, "dim": 1, "stable": False}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import torch
+
+from collectors.dynamo.repro_measurements import build_error_map
 from collectors.protocol.candidates import MeasurementLine
 from reporter.execution.fresh_process import run_fresh
 from reporter.pipeline.test_and_pictures import gather_lines
@@ -58,3 +62,15 @@ def test_an_exception_of_the_compiler_is_placed() -> None:
 def test_a_process_that_dies_leaves_what_it_had_measured() -> None:
     points = points_of(look("dies_at_the_end", values=False))
     assert points[-1]["error"] == "no end"  # the last operation is measured first
+
+
+def test_what_is_nan_on_both_sides_is_not_off() -> None:
+    eager = torch.tensor([1.0, math.nan, 2.0, math.nan, 3.0])
+    compiled = eager.clone()
+    compiled[4] = 3.5
+    found = build_error_map([eager], [compiled], None)
+    assert found is not None
+    assert (found["off"], found["max"]) == (1, 0.5)
+    compiled[0] = math.nan
+    found = build_error_map([eager], [compiled], None)
+    assert found is not None and (found["off"], found["max"]) == (2, None)

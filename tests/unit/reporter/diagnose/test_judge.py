@@ -15,17 +15,20 @@ from reporter.diagnose.diagnosis import BUGS, Diagnosis
 from reporter.diagnose.explanation import write_command
 from reporter.diagnose.judge import is_tight, judge
 from reporter.diagnose.no_finding import did_script_fail
-from reporter.diagnose.rungs import AGAIN, BACKWARD, EAGER, RUNGS
+from reporter.diagnose.rungs import AGAIN, BACKWARD, EAGER, EXACT, RUNGS
 from tests.support.made_up_call import (
     DEADLY,
+    EQUAL,
     LIMIT,
     STUCK,
     WITHIN,
     WRONG,
     MadeUp,
+    compared,
     finding,
     raises,
     recording,
+    value,
     verdict,
 )
 from tests.support.verdict_table import CASES
@@ -152,6 +155,11 @@ def test_eager_that_refuses_in_one_run_only_is_nondeterministic() -> None:
     found, _ = verdict({EAGER: raises()}, "accepts")
     assert (found.kind, found.layer) == ("nondeterministic", "eager")
     assert found.basis.cited == (EAGER, AGAIN)
+
+
+def test_eager_that_refuses_the_script_and_no_repetition_is_nondeterministic() -> None:
+    found, _ = verdict({AGAIN: raises(), "compiled": raises()}, "accepts")
+    assert (found.kind, found.layer) == ("nondeterministic", "eager")
 
 
 @pytest.mark.parametrize("compiled", [STUCK, raises("ValueError")])
@@ -460,6 +468,17 @@ def test_what_is_suspicious_only_is_left_alone_within_the_tolerance() -> None:
     assert is_tight(one)
     assert said(one).kind == "not_reproduced" and call_session.asked == []
     assert said(one, exit=1).kind == "rounding" and call_session.asked != []
+
+
+def test_a_tolerance_that_is_larger_than_the_values_is_told() -> None:
+    sizes = {"scale": 5e-5, "error_vs_fp64": 5e-5, "eager_error_vs_fp64": 1e-12}
+    lost = compared(value(same=True, tight=False, max_abs_error=9e-5, rms_error=5e-5, **sizes))
+    found, _ = verdict({EXACT: EQUAL, "compiled": lost, "inductor": lost})
+    assert found.kind == "rounding"
+    assert "which is absolute" in found.summary and "off by 100% of their size" in found.summary
+    near = compared(value(same=True, tight=False, **{**sizes, "error_vs_fp64": 2e-12}))
+    found, _ = verdict({EXACT: EQUAL, "compiled": near, "inductor": near})
+    assert "as close to float64 as eager" in found.summary
 
 
 def test_what_is_suspicious_beyond_the_tolerance_is_looked_at() -> None:
