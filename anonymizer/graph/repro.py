@@ -76,7 +76,8 @@ class ReproAssertion:
     `keeps_arguments` all of them get the same objects. `compiler` is what makes the callable, with
     the `steps` that an exported program goes through before it is called; `arguments` are then
     those of torch.export.export. Random numbers are those of the `seed`.
-    With `names_output` the message about a wrong output says which one it is.
+    With `names_output` the message about a wrong output says which one it is; with `by_size` values
+    are compared by their size, as they are too small for an absolute tolerance.
     """
 
     kind: Kind
@@ -96,6 +97,7 @@ class ReproAssertion:
     steps: tuple[str, ...] = ()
     seed: int = 0
     names_output: bool = False
+    by_size: bool = False
 
     def list_seeds(self) -> tuple[int, int, int]:
         """Its seed, and those of tangents and of further draws: all that a repro may set."""

@@ -115,6 +115,7 @@ def _compare_values(assertion: ReproAssertion, compiled: str, exact: str) -> lis
             f"actual = {compiled}",
             _write_loop(assertion, "e, a", "expected, actual"),
             "    error = (a.double() - e.double()).abs().max().item()",
+            *_normalize(assertion, "e, a", "e"),
             f'    assert same(e, a, equal_nan=True), f"{message}"',
         ]
     message = f"{prefix}: eager is off by {{off[0]:.4g}} from float64, compiled by {{off[1]:.4g}}"
@@ -124,9 +125,21 @@ def _compare_values(assertion: ReproAssertion, compiled: str, exact: str) -> lis
         f"exact = {exact}",
         _write_loop(assertion, "e, a, x", "expected, actual, exact"),
         "    off = [(t.double() - x.double()).square().mean().sqrt().item() for t in (e, a)]",
+        *_normalize(assertion, "e, a, x", "x"),
         "    assert same(e, a, fp64_ref=x, equal_nan=True), (",
         f'        f"{message}"',
         "    )",
+    ]
+
+
+def _normalize(assertion: ReproAssertion, names: str, by: str) -> list[str]:
+    """Brings values that are smaller than the absolute tolerance of `same` to the size of one."""
+    if not assertion.by_size:
+        return []
+    return [
+        f"    if {by}.is_floating_point() and {by}.numel():",
+        f"        scale = {by}.abs().max().item() or 1.0",
+        f"        {names} = {names.replace(',', ' / scale,')} / scale",
     ]
 
 

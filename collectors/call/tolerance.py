@@ -1,4 +1,4 @@
-"""When two tensors count as the same (rule 1), and the numbers that show it.
+"""When two tensors count as the same (rule 2), and the numbers that show it.
 
 The rule is `torch._dynamo.utils.same` (`torch/_dynamo/utils.py` of 2.13.0): two floating-point
 tensors agree if they are close at 1e-4, or if the compiled one is at most 2 times (3 in half
@@ -6,6 +6,7 @@ precision or below 1000 elements) as far from float64, by root mean square, as e
 target's own `same` is asked where it has one; the copy below answers elsewhere and gives the
 numbers. What `same` does not know is added: NaN must stay where they are; where both sides are
 infinite alike, or eager alone overflows and the compiled value is float64's, the others are judged;
+values that are smaller than the rule's absolute tolerance are held against float64 by their size;
 an integer or boolean result that is nearer to the float64 run's than eager's is not wrong; indices
 may differ where the values tie; float64 is no judge of a program that drew other random numbers
 there.
@@ -20,7 +21,7 @@ import torch
 
 from ..protocol.comparison import TensorJudgment
 
-RULE = 1
+RULE = 2
 _TOLERANCE = 1e-4
 _COARSE = (torch.float16, torch.bfloat16)
 #: rtol, atol of torch.testing.assert_close, by dtype (`torch/testing/_comparison.py` of 2.13.0):
@@ -36,6 +37,10 @@ ASSERT_CLOSE = {
 #: Eager may be so far from float64, relative to the root mean square, and both still have drawn the
 #: same numbers.
 _RANDOM_NEAR = 0.05
+#: Values below the absolute tolerance are wrong where the compiled ones are off float64 by such a
+#: share of their root mean square (more is what cancellation leaves of larger numbers), and so many
+#: times as far as eager; not where they are near the smallest normal number.
+_SMALL_AND_OFF, _FARTHER, _TINY = (0.05, 10.0), 10.0, 1e3
 #: Of so many different elements beside an edge rounding would have moved some across it.
 _MANY = 8
 _MANY_LOOKED_AT = 10000
@@ -321,7 +326,16 @@ def _apply_rule(
     same = _ask_target(reference, actual, exact)
     if same is None or not same and computed_in in _COARSE:
         same = _apply_own_rule(reference, actual, off, eager_off, computed_in)
-    return same
+    return same and not _is_small_and_off(found, computed_in or reference.dtype)
+
+
+def _is_small_and_off(found: TensorJudgment, dtype: torch.dtype) -> bool:
+    """Whether values that are too small for an absolute tolerance are wrong."""
+    scale, off = found.get("scale", 0.0), found.get("error_vs_fp64", 0.0)
+    if not _TINY * torch.finfo(dtype).tiny < scale < _TOLERANCE:
+        return False
+    least, most = _SMALL_AND_OFF
+    return least < off / scale < most and off > _FARTHER * found["eager_error_vs_fp64"]
 
 
 def _is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -> bool:

@@ -25,6 +25,9 @@ from reporter.diagnose.comparisons import is_of_tangents
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.rungs import EAGER, EMULATED_CASTS, EXACT, NON_STRICT, STRICT
 
+#: Root mean square of values that the absolute tolerance of torch's own comparison
+#: (`collectors.call.tolerance`) would let pass whatever they are.
+_SMALL = 1e-4
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 
 
@@ -61,6 +64,7 @@ def build_assertion(
         compare_inputs=any(
             item["property"] == TensorRole.CHANGED_INPUT and not item["same"] for item in changed
         ),
+        by_size=any(0.0 < item.get("scale", 1.0) < _SMALL and not item["same"] for item in changed),
         eager_raises=refused and diagnosis.kind == Kind.PROCESS_DEATH,
         prelude=write_settings(finding.original.context, environment),
         seed=seed,

@@ -130,6 +130,7 @@ CASES: dict[str, Case] = {
     "relu_is_wrong_in_cpp": _bug("wrong_result", "inductor", live=True),
     "floor_of_a_quotient_is_wrong": _bug("wrong_result", "inductor"),
     "wrong_value_only_printed": _bug("wrong_result", "backend"),
+    "small_values_are_wrong": _bug("wrong_result", "backend"),
     "wrong_sometimes": _bug("wrong_result", "backend", sometimes=True),
     "slow_once_then_wrong": _bug("wrong_result", "backend"),
     "nan_where_eager_has_none": _bug("wrong_result", "backend"),

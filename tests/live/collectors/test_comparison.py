@@ -38,6 +38,18 @@ def test_a_result_nearer_to_float64_than_eager_is_the_same_however_far_from_eage
     assert not judged(compiled, eager, exact)["same"]
 
 
+def test_values_below_the_absolute_tolerance_are_judged_by_their_size() -> None:
+    exact = torch.linspace(1e-6, 5e-5, 100, dtype=torch.float64)
+    eager, lost = exact.float(), torch.zeros(100)
+    assert not judged(eager, lost, exact)["same"] and not judged(eager, -eager, exact)["same"]
+    assert judged(eager, (exact * 1.01).float(), exact)["same"]
+    # what cancellation leaves of larger numbers, and what is flushed to zero
+    assert judged(lost, lost + 1e-9, exact * 1e-12)["same"]
+    assert judged((exact * 1e-34).float(), lost, exact * 1e-34)["same"]
+    # nor where eager is as far off, or without a reference
+    assert judged(eager * 1.5, lost, exact)["same"] and judged(eager, lost)["same"]
+
+
 def test_nan_in_the_compiled_result_alone_is_never_the_same() -> None:
     eager = torch.zeros(5000)
     compiled = eager.clone()

@@ -156,3 +156,13 @@ def test_of_a_program_that_returns_nothing_its_arguments_are_compared(
         convention=replace(FUNCTION_CALL, is_module=True),
     )
     assert f"    {returned}" in render_harness(module, assertion)
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_values_below_the_absolute_tolerance_are_compared_by_their_size(double: bool) -> None:
+    body = emitter.emit(chain(1, 1))
+    text = render_harness(body, ReproAssertion("wrong_result", double=double, by_size=True))
+    compile(text, "repro", "exec")
+    assert ("e, a, x = e / scale, a / scale, x / scale" in text) is double
+    assert ("        e, a = e / scale, a / scale\n" in text) is not double
+    assert "scale" not in render_harness(body, ReproAssertion("wrong_result", double=double))

@@ -15,7 +15,7 @@ from reporter.pipeline.repro_assertion import (
     write_onnx_arguments,
     write_settings,
 )
-from tests.support.made_up_call import raises, verdict
+from tests.support.made_up_call import compared, raises, value, verdict
 
 PLAIN_CONTEXT: ContextState = {
     "grad": True,
@@ -119,3 +119,12 @@ def test_a_call_that_fails_on_dual_tensors_is_given_such(dual: bool, how: str) -
     assert found.kind == "crash" and found.basis.finding is not None
     found.basis.finding.original.context.update(PLAIN_CONTEXT)
     assert build_assertion(found, None).backward == how
+
+
+def test_a_call_whose_wrong_values_are_small_is_compared_by_their_size() -> None:
+    for scale, is_small in ((5e-5, True), (1.0, False)):
+        wrong = compared(value(scale=scale, error_vs_fp64=scale, eager_error_vs_fp64=0.0))
+        found, _ = verdict({"compiled": wrong, "inductor": wrong})
+        assert found.kind == "wrong_result" and found.basis.finding is not None
+        found.basis.finding.original.context.update(PLAIN_CONTEXT)
+        assert build_assertion(found, None).by_size is is_small
