@@ -21,6 +21,8 @@ _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL|^GH_|^GITHUB_", re.I
 _LEAST = 8
 #: A part of this many characters counts as the token, wherever it is cut from.
 _RUN = 12
+#: Up to the last `@` before a slash: a password may have one as it is.
+_LOGIN = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/\s]*@", re.IGNORECASE)
 _PUBLIC_PREFIX = re.compile(r"gh[a-z]_|github_pat_|glpat-")
 _taken: dict[str, str] = {}
 
@@ -45,6 +47,11 @@ def remove_tokens(environment: Mapping[str, str]) -> dict[str, str]:
 def remove_credentials(environment: Mapping[str, str]) -> dict[str, str]:
     """The same for a candidate, without anything that could be a credential."""
     return {name: value for name, value in environment.items() if not _SECRET.search(name)}
+
+
+def remove_logins(text: str) -> str:
+    """The text without user names and passwords in its URLs, as in `https://user:secret@host/`."""
+    return _LOGIN.sub(r"\1", text)
 
 
 def redact(text: str) -> str:

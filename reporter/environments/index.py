@@ -21,6 +21,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.tokens import remove_logins
 from reporter.environments.release import Release, strip_local_part
 from reporter.store.database import open_transaction
 
@@ -84,17 +85,28 @@ def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
         CannotJudgeError: the index cannot be reached, or does not know torch.
     """
     import requests
-    from pypi_simple import NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
+    from pypi_simple import (
+        NoSuchProjectError,
+        PyPISimple,
+        UnsupportedContentTypeError,
+        UnsupportedRepoVersionError,
+    )
 
     place = (index or _find_default_index()).rstrip("/")
+    name = remove_logins(place)
     try:
         with PyPISimple(place) as client:
             page = client.get_project_page("torch", timeout=_PATIENCE)
     except NoSuchProjectError:
-        raise CannotJudgeError(f"the index {place} has no torch") from None
-    except (requests.RequestException, UnsupportedContentTypeError, ValueError) as error:
+        raise CannotJudgeError(f"the index {name} has no torch") from None
+    except (
+        requests.RequestException,
+        UnsupportedContentTypeError,
+        UnsupportedRepoVersionError,
+        ValueError,
+    ) as error:
         raise CannotJudgeError(
-            f"the index {place} cannot be read ({type(error).__name__})"
+            f"the index {name} cannot be read ({type(error).__name__})"
         ) from None
     found: dict[Version, dict[tuple[int, int], str]] = {}
     for package in page.packages:
@@ -183,12 +195,15 @@ def find(text: str, index: str | None, backend: str | None) -> Release:
         index = index or resolve_nightly_index(backend)
         builds = [offer for offer in fetch_offers(index) if Version(offer.version).is_prerelease]
         if not builds:
-            raise CannotJudgeError(f"the index {index} lists no nightly build for this machine")
+            raise CannotJudgeError(
+                f"the index {remove_logins(index)} lists no nightly build for this machine"
+            )
         return builds[-1].build_release(backend)
     finals = [offer for offer in fetch_offers(index) if not Version(offer.version).is_prerelease]
     if text == "latest":
         if not finals:
-            raise CannotJudgeError(f"the index {index or _find_default_index()} lists no release")
+            place = remove_logins(index or _find_default_index())
+            raise CannotJudgeError(f"the index {place} lists no release")
         return finals[-1].build_release(backend)
     series = [
         offer for offer in finals if Version(offer.version).release[:2] == _parse_series(text)

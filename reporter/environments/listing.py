@@ -12,6 +12,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.json_values import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import TalkOptions
+from reporter.core.tokens import remove_logins
 from reporter.environments.environments import (
     IN_USE,
     CachedEnvironment,
@@ -79,7 +80,7 @@ def list_offers(index: str | None) -> EnvironmentListing:
         for offer in found
     ]
     rows = [
-        {"version": offer.version, "pythons": offer.pythons, "index": offer.index}
+        {"version": offer.version, "pythons": offer.pythons, "index": remove_logins(offer.index)}
         for offer in found
     ]
     return EnvironmentListing(tuple(lines) or ("nothing fits this machine",), {"offers": rows})

@@ -13,7 +13,7 @@ import pytest
 
 from reporter.cli import shell
 from reporter.core import tokens
-from reporter.core.tokens import remove_credentials
+from reporter.core.tokens import remove_credentials, remove_logins
 from reporter.execution import launch
 from reporter.execution.interpreter import ask
 from reporter.store.database import open_store
@@ -145,3 +145,16 @@ def test_no_part_of_a_token_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path:
     stored = b"".join(file.read_bytes() for file in files)
     assert TOKEN[:8].encode() not in stored and TOKEN[8:20].encode() not in stored
     assert b"<GH_TOKEN>" in stored and b"x" * 600 not in stored
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("the index https://me:secret@x.org/simple is", "the index https://x.org/simple is"),
+        ("(http://secret@x.org:80/a@b)", "(http://x.org:80/a@b)"),
+        ("https://me:p@ss@x.org", "https://x.org"),
+        ("see https://x.org/simple, or ask me@x.org", "see https://x.org/simple, or ask me@x.org"),
+    ],
+)
+def test_an_address_is_told_without_its_login(text: str, without: str) -> None:
+    assert remove_logins(text) == without

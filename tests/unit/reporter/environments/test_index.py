@@ -16,6 +16,7 @@ import pytest
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.environments import index
 from reporter.environments.environments import Environments
+from reporter.environments.listing import list_offers
 from reporter.environments.release import Release
 from reporter.environments.selection import Selection, select_releases
 from reporter.store.database import open_store
@@ -91,6 +92,35 @@ def test_what_is_not_there_is_said(served: tuple[str, list[str]]) -> None:
         index.fetch_offers("http://127.0.0.1:9/simple")
     with pytest.raises(CannotJudgeError, match="has no torch"):
         index.fetch_offers(served[0].replace("/simple", "/elsewhere/torch/not"))
+
+
+def test_an_index_of_a_later_api_cannot_be_read(served: tuple[str, list[str]]) -> None:
+    served[1].append('x"></a><meta name="pypi:repository-version" content="2.0"><a href="')
+    with pytest.raises(CannotJudgeError, match=r"cannot be read \(UnsupportedRepoVersionError\)"):
+        index.fetch_offers(served[0])
+
+
+def test_the_login_of_an_index_is_in_no_sentence(
+    served: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add_login(place: str) -> str:
+        return place.replace("//", "//me:secret@")
+
+    monkeypatch.setenv("PIP_INDEX_URL", add_login("http://127.0.0.1:9/simple"))
+    monkeypatch.delenv("UV_DEFAULT_INDEX", raising=False)
+    monkeypatch.delenv("UV_INDEX_URL", raising=False)
+    (latest,) = select_releases(Selection(torch=("latest",)))
+    assert latest.problem and "the index http://127.0.0.1:9/simple cannot" in latest.problem
+    served[1][:] = [name for name in FILES if "dev" in name]
+    for word, place in (
+        ("latest", served[0]),  # which lists no release
+        ("latest", served[0].replace("/simple", "/elsewhere/torch/not")),
+    ):
+        with pytest.raises(CannotJudgeError) as caught:
+            index.find(word, add_login(place), None)
+        assert "127.0.0.1" in str(caught.value) and "secret" not in str(caught.value)
+    listed = list_offers(add_login(served[0])).to_json()
+    assert listed["offers"] and "secret" not in str(listed)
 
 
 def test_a_build_that_the_index_no_longer_lists_is_remembered(
