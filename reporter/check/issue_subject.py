@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reporter.check.judging import Decision
 from reporter.check.subject import CheckSubject, IssueOrigin, read_subject
-from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.errors import DamagedEnvironmentError, UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
@@ -137,7 +137,8 @@ def judge_issue(
         The outcome with its sentence. It cannot be judged where packages or devices are missing.
 
     Raises:
-        CannotJudgeError: there is no sandbox, or `python` cannot be used.
+        CannotJudgeError: there is no sandbox.
+        DamagedEnvironmentError: `python` cannot be used.
         CancelledError: `stopped` is set.
     """
 
@@ -165,7 +166,7 @@ def _probe(python: Path, modules: Sequence[str]) -> tuple[InterpreterInfo, list[
         info = interpreter.probe(python)
         return info, find_missing_modules(info, modules)
     except UsageError as error:
-        raise CannotJudgeError(str(error)) from None
+        raise DamagedEnvironmentError(str(error)) from None
 
 
 def _refuse(reason: str) -> Decision:

@@ -24,7 +24,7 @@ from reporter.check.judging import Decision, Observation, decide_from_runs, obse
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject
 from reporter.core.answer import Answer
-from reporter.core.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError, DamagedEnvironmentError
 from reporter.core.json_values import Json
 from reporter.core.kinds import STILL_FAILING, CandidateOutcome, CheckOutcome
 from reporter.core.signature import Signature
@@ -127,6 +127,7 @@ class TaskRunner:
         """
 
         self._stopped.set()
+        self.environments.stop()
         self.pools.close()
         stop_all()
         sandbox.stop_all()
@@ -147,15 +148,14 @@ class TaskRunner:
                 return known
             try:
                 decision = self._decide(task, environment)
-            except CannotJudgeError:
-                if self._stopped.is_set():
-                    raise CancelledError from None
-                # the environment may have been damaged since it was made: look closely, and try
-                # once more
+            except DamagedEnvironmentError:
+                self._refuse_if_stopped()
+                # it was fine when it was made: look closely, and try once more
                 self.pools.drop(environment.python)
                 environment = self.environments.provide(task.release, again=True)
                 decision = self._decide(replace(task, fresh=True), environment)
         except (CannotJudgeError, OSError) as error:
+            self._refuse_if_stopped()  # what was stopped fails somehow
             decision = Decision(CheckOutcome.CANNOT_JUDGE, str(error))
         return build_result(task, environment, decision, time.monotonic() - started)
 
@@ -163,7 +163,9 @@ class TaskRunner:
         """Run until the runs say something.
 
         Raises:
-            CannotJudgeError: nothing can run there.
+            DamagedEnvironmentError: nothing can run there.
+            CannotJudgeError: the program of an issue has no sandbox.
+            CancelledError: this was stopped.
         """
         subject, observations = task.subject, list[Observation]()
         if subject.origin is not None:
@@ -178,8 +180,7 @@ class TaskRunner:
                 observations, task.expected, subject.seen, subject.wanted is not None
             )
         ) is None:
-            if self._stopped.is_set():
-                raise CancelledError
+            self._refuse_if_stopped()
             observations.append(self._observe_cold(task, environment))
         return self._apply_control(task, environment, found)
 
@@ -193,23 +194,29 @@ class TaskRunner:
         control = run_control(python, text, task.timeout, self.pools.warm(python), variables)
         if control.outcome == CandidateOutcome.PASSES:
             return found
+        self._refuse_if_stopped()
+        return Decision(CheckOutcome.CANNOT_JUDGE, describe_control(control), runs=found.runs)
+
+    def _refuse_if_stopped(self) -> None:
+        """Raises CancelledError once stopped: what a process shows that was ended is no answer."""
         if self._stopped.is_set():
             raise CancelledError
-        return Decision(CheckOutcome.CANNOT_JUDGE, describe_control(control), runs=found.runs)
 
     def _observe_warm(self, task: Task, environment: Environment) -> Observation:
         with self.pools.borrow(environment.python) as pool:
             try:
                 answer = pool.submit(task.subject.text, task.timeout).result()
+            except CannotJudgeError as error:
+                raise DamagedEnvironmentError(str(error)) from error
             except (CancelledError, RuntimeError) as error:
-                raise CannotJudgeError(
+                raise DamagedEnvironmentError(
                     f"the worker of torch {environment.label} was stopped"
                 ) from error
         return observe(answer, task.subject.wanted, task.timeout, cold=False)
 
     def _observe_cold(self, task: Task, environment: Environment) -> Observation:
         if not environment.python.exists():
-            raise CannotJudgeError(f"the environment of torch {environment.label} is gone")
+            raise DamagedEnvironmentError(f"the environment of torch {environment.label} is gone")
         answer = run_cold(
             environment.python,
             task.subject.text,
@@ -220,7 +227,7 @@ class TaskRunner:
         )
         if _cannot_import_torch(answer):
             said = answer.format_error()[:200]
-            raise CannotJudgeError(f"torch {environment.label} cannot be imported ({said})")
+            raise DamagedEnvironmentError(f"torch {environment.label} cannot be imported ({said})")
         return observe(answer, task.subject.wanted, task.timeout)
 
 

@@ -6,6 +6,8 @@ sentence.
     ├── AuthenticationError        4  the issue tracker does not accept who is asking
     ├── LeakError                  5  the leak check refused what was about to leave the machine
     ├── CannotJudgeError         125  this machine cannot tell whether the bug is there
+    │   ├── DamagedEnvironmentError   nothing can run in an interpreter that was fine before
+    │   ├── InstallerEndedError       a signal has ended the installation of a release
     │   └── TrackerError         125  the issue tracker gives no answer that can be used, for now
     └── Interruption             130  the user pressed Ctrl-C
 
@@ -50,6 +52,14 @@ class CannotJudgeError(BugreportError):
     """Raised when the question has no answer here: no such device, no compiler, a torch too old."""
 
     exit_code = 125
+
+
+class DamagedEnvironmentError(CannotJudgeError):
+    """Raised when nothing can run in an interpreter that was fine before, which may be repaired."""
+
+
+class InstallerEndedError(CannotJudgeError):
+    """Raised when a signal has ended an installation, so that nothing is tried in its place."""
 
 
 class TrackerError(CannotJudgeError):

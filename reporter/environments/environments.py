@@ -21,8 +21,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from reporter.core.atomic import write_atomically
-from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.errors import CannotJudgeError, InstallerEndedError, UsageError
 from reporter.core.json_values import Json
+from reporter.core.tokens import remove_logins
 from reporter.environments import index, pythons
 from reporter.environments.install import Installer, find_uv
 from reporter.environments.release import Release, strip_local_part
@@ -66,15 +67,18 @@ class CachedEnvironment:
     is_whole: bool
 
     def to_json(self) -> Json:
-        """A JSON-able dictionary."""
-        return {**asdict(self), "path": str(self.path)}
+        """A JSON-able dictionary, without the logins of an index."""
+        release = {
+            name: value and remove_logins(value) for name, value in asdict(self.release).items()
+        }
+        return {**asdict(self), "path": str(self.path), "release": release}
 
 
 @dataclass
 class Environments:
     """The environments of one cache folder.
 
-    `say` is told what takes long.
+    `say` is told what takes long; without an `installer` it is the one that is at hand.
     """
 
     root: Path
@@ -82,6 +86,13 @@ class Environments:
     installer: Installer | None = None
     #: What has been found already, which is not looked for again.
     known: dict[Release, Environment] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._installer = self.installer or Installer(find_uv(), self.root / _UV_CACHE)
+
+    def stop(self) -> None:
+        """End what is being made, for threads that wait for it; nothing is made any more."""
+        self._installer.stop()
 
     def provide(self, release: Release, again: bool = False) -> Environment:
         """The interpreter for `release`, made if need be; `again` looks closely at what seemed to
@@ -152,7 +163,7 @@ class Environments:
 
     def _fill(self, release: Release, env: Path) -> Path:
         """Create the environment and install into it; the path of its interpreter."""
-        installer = self.installer or Installer(find_uv(), self.root / _UV_CACHE)
+        installer = self._installer
         wanted = index.select_pythons(strip_local_part(release.label), self._find_pythons(release))
         base = pythons.choose(wanted, installer.uv)
         if base is None:
@@ -184,11 +195,7 @@ class Environments:
         lock = FileLock(self.root / f"{name}.lock")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            try:
-                lock.acquire(timeout=1)
-            except Timeout:
-                self.say(f"waiting for another command that works on {name}")
-                lock.acquire(timeout=_LOCK_LIMIT)
+            self._acquire(lock, name)
         except (OSError, Timeout) as error:
             raise CannotJudgeError(
                 f"the cache folder {self.root} cannot be used ({_read_reason(error)}); set"
@@ -199,11 +206,32 @@ class Environments:
         finally:
             lock.release()
 
+    def _acquire(self, lock: FileLock, name: str) -> None:
+        """Waits for a lock until it has it.
+
+        Raises:
+            InstallerEndedError: this was stopped meanwhile.
+            Timeout: somebody else has had it for hours.
+        """
+        end, is_said = time.monotonic() + _LOCK_LIMIT, False
+        while not self._installer.is_stopped:
+            try:
+                lock.acquire(timeout=1)
+                return
+            except Timeout:
+                if time.monotonic() > end:
+                    raise
+            if not is_said:
+                self.say(f"waiting for another command that works on {name}")
+                is_said = True
+        raise InstallerEndedError("its installation was stopped")
+
     def list_all(self) -> list[CachedEnvironment]:
         """Every environment in the cache, the longest unused first."""
         found = []
-        for folder in sorted(self.root.glob("*/")):
-            if folder.name != _UV_CACHE and not folder.name.startswith("."):
+        for folder in sorted(self.root.glob("*")):
+            is_other = folder.name == _UV_CACHE or folder.name.startswith(".")
+            if folder.is_dir() and not is_other:
                 found.append(_describe(folder))
         return sorted(found, key=lambda item: item.used)
 

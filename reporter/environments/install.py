@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from reporter.core.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError, InstallerEndedError
+from reporter.core.signals import name_signal
+from reporter.core.tokens import remove_logins
 from reporter.environments.release import Release
 from reporter.execution import launch
 
 PYTORCH = "https://download.pytorch.org/whl/{backend}"
 _LIMIT = 3600.0
+#: The exit code of a program that has met Ctrl-C and ended by itself.
+_INTERRUPTED = 130
 #: Seconds without a byte until uv asks again; it asks four times.
 _READ_LIMIT = "60"
 #: Releases before 2.3 were built for NumPy 1 and cannot use arrays of NumPy 2.
@@ -57,15 +63,27 @@ _REASONS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Installer:
     """Where the tools are.
 
     `uv` is None where only venv and pip can be used; `cache` is uv's, on the environments' disk.
+    Once it `is_stopped` it installs nothing.
     """
 
     uv: Path | None
     cache: Path
+    is_stopped: bool = False
+    _running: set[subprocess.Popen[str]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def stop(self) -> None:
+        """End what is being installed, for threads that wait for it, and begin nothing else."""
+        with self._lock:
+            self.is_stopped = True
+            running = tuple(self._running)
+        for process in running:
+            process.kill()
 
     def create(self, python: str, folder: Path) -> None:
         """Make an empty environment.
@@ -85,12 +103,15 @@ class Installer:
 
         Raises:
             CannotJudgeError: the installer fails; the sentence has its reason.
+            InstallerEndedError: a signal has ended it, as Ctrl-C does and `stop`.
         """
         problem: CannotJudgeError | None = None
         for attempt in list_plainer_builds(release) if self.uv is not None else (release,):
             try:
                 self._run(self._build_command(python, attempt))
                 return
+            except InstallerEndedError:
+                raise
             except CannotJudgeError as error:
                 problem = error
         assert problem is not None
@@ -127,23 +148,48 @@ class Installer:
         variables.setdefault("UV_CACHE_DIR", str(self.cache))
         variables.setdefault("UV_LINK_MODE", "hardlink")
         variables.setdefault("UV_HTTP_TIMEOUT", _READ_LIMIT)
+        process = self._start(command, variables)
         try:
-            done = subprocess.run(
-                command,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=_LIMIT,
-            )
-        except subprocess.TimeoutExpired:
-            raise CannotJudgeError("its installation did not end within an hour") from None
-        except OSError as error:
-            raise CannotJudgeError(f"{command[0]} cannot be run ({error.strerror})") from None
-        if done.returncode != 0:
-            raise CannotJudgeError(find_reason(done.stdout))
+            with process:
+                output = _wait(process)
+        finally:
+            self._running.discard(process)
+        code = -signal.SIGINT if process.returncode == _INTERRUPTED else process.returncode
+        if code < 0:
+            raise InstallerEndedError(f"its installation was ended by {name_signal(-code)}")
+        if code != 0:
+            raise CannotJudgeError(find_reason(output))
+
+    def _start(self, command: Sequence[str], variables: dict[str, str]) -> subprocess.Popen[str]:
+        with self._lock:
+            if self.is_stopped:
+                raise InstallerEndedError("its installation was stopped")
+            try:
+                process = subprocess.Popen(
+                    command,
+                    env=variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                )
+            except OSError as error:
+                raise CannotJudgeError(f"{command[0]} cannot be run ({error.strerror})") from None
+            self._running.add(process)
+            return process
+
+
+def _wait(process: subprocess.Popen[str]) -> str:
+    """What an installer has printed, once it has ended; whatever ends the waiting ends it too."""
+    try:
+        return process.communicate(timeout=_LIMIT)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise CannotJudgeError("its installation did not end within an hour") from None
+    except BaseException:
+        process.kill()
+        raise
 
 
 def list_plainer_builds(release: Release) -> Iterator[Release]:
@@ -182,7 +228,7 @@ def choose_numpy(version: str) -> str:
 
 def find_reason(output: str) -> str:
     """Why an installation failed, in a few words, from what the installer printed."""
-    text = " ".join(output.split())
+    text = " ".join(remove_logins(output).split())
     said = re.sub(r"^(error|ERROR):?\s*", "", text)[:300]
     for pattern, words in _REASONS:
         if re.search(pattern, output, re.IGNORECASE):

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from reporter.check.pools import Pools
-from reporter.check.subject import CheckSubject
+from reporter.check.subject import CheckSubject, IssueOrigin
 from reporter.check.work import Task, TaskRunner
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments
-from reporter.environments.release import parse
+from reporter.environments.release import Release, parse
 from reporter.report.sections.base import build_section
 from reporter.report.sections.verdict import FailureSection
+from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom
 from tests.support.checking import checked
 
+HANGS = StatedSymptom.HANGS
 TWINS = [
     ("2.16.0.dev20261102+cpu", "3.11.9", "c0ffee", True),
     ("2.16.0.dev20261102+cu126", "3.11.9", "c0ffee", False),
@@ -64,3 +67,33 @@ def test_nothing_takes_the_place_of_what_an_environment_of_the_tool_has(
     theirs = Pools().build_variables(Path("/usr/bin/python3"))
     assert "PYTHONPATH" not in own and theirs["PYTHONPATH"] == "/own/torch"
     assert "TORCHDYNAMO_DISABLE" not in {**own, **theirs}
+
+
+class Mending(Environments):
+    """Environments that are in vain looked at closely, each time counted."""
+
+    mended = 0
+
+    def provide(self, release: Release, again: bool = False) -> Environment:
+        self.mended += again
+        return self.known[release]
+
+
+@pytest.mark.parametrize("is_damaged", [True, False])
+def test_only_an_environment_in_which_nothing_runs_is_repaired(
+    is_damaged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)  # no sandbox: an answer for any torch
+    python = tmp_path / "gone" if is_damaged else Path(sys.executable)
+    subject = (
+        CheckSubject("r", "k", "pass")
+        if is_damaged
+        else CheckSubject("r", "k", "pass", origin=IssueOrigin("", StatedFailure(HANGS)))
+    )
+    release = parse("2.6.0")
+    place = Environment(release.label, python, "2.6.0", "3.11.7", None)
+    homes = Mending(tmp_path, known={release: place})
+    with TaskRunner(homes, Pools()) as bench:
+        found = bench.perform(Task(subject, release, fresh=True))
+    assert (found.outcome, homes.mended) == ("cannot_judge", int(is_damaged))
+    assert ("is gone" if is_damaged else "bubblewrap is missing") in found.detail
