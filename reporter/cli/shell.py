@@ -49,8 +49,14 @@ class CommandResult(Protocol):
         """What a person reads at the end, line by line."""
 
 
-def finish(options: TalkOptions, work: Callable[[], CommandResult]) -> int:
-    """Do the work of a command and print its outcome the way that `options` ask for."""
+def finish(
+    options: TalkOptions, work: Callable[[], CommandResult], error_code: int | None = None
+) -> int:
+    """Do the work of a command and print its outcome the way that `options` ask for.
+
+    Args:
+        error_code: ends every error but an interruption; None: each has its own.
+    """
 
     def work_and_print() -> int:
         outcome = work()
@@ -64,40 +70,53 @@ def finish(options: TalkOptions, work: Callable[[], CommandResult]) -> int:
             (talk if options.json else say)(line)
         return outcome.exit_code
 
-    return guard(work_and_print, as_json=options.json)
+    return guard(work_and_print, as_json=options.json, error_code=error_code)
 
 
-def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "bugreport") -> int:
+def guard(
+    work: Callable[[], object],
+    *,
+    as_json: bool = False,
+    help_of: str = "bugreport",
+    error_code: int | None = None,
+) -> int:
     """Do `work`, and turn whatever it raises into an exit code.
 
     Args:
         work: returns an exit code; anything else is 0.
         as_json: a failure is a document on stdout, beside the sentence on stderr.
         help_of: the command whose --help a refused command line points to.
+        error_code: as `finish` has it.
     """
     try:
         code = work()
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except KeyboardInterrupt:
-        return _fail(Interruption("interrupted"), as_json)
     except BrokenPipeError:
         # Python flushes stdout once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _READER_GONE
-    except BugreportError as error:
-        return _fail(error, as_json)
-    except Exception as error:
-        parsing = _explain_parsing_error(error, help_of)
-        if parsing is not None:
-            return _fail(parsing, as_json)
-        short = _find_machine_error(error)
-        if short is not None:
-            return _fail(short, as_json)
-        return _fail_with(_INTERNAL_ERROR, _describe_internal_error(error), as_json)
+    except (Exception, KeyboardInterrupt) as error:
+        own_code, sentence = _explain(error, help_of)
+        if error_code is None or own_code == Interruption.exit_code:
+            return _fail(own_code, sentence, as_json)
+        return _fail(error_code, sentence, as_json)
 
 
-def _describe_internal_error(error: Exception) -> str:
+def _explain(error: BaseException, help_of: str) -> tuple[int, str]:
+    """The exit code of what was raised, and its sentence."""
+    if isinstance(error, KeyboardInterrupt):
+        told: BugreportError | None = Interruption("interrupted")
+    elif isinstance(error, BugreportError):
+        told = error
+    else:
+        told = _explain_parsing_error(error, help_of) or _find_machine_error(error)
+    if told is not None:
+        return told.exit_code, str(told) or "interrupted"
+    return _INTERNAL_ERROR, _describe_internal_error(error)
+
+
+def _describe_internal_error(error: BaseException) -> str:
     # imported here, since it is only needed when something has gone wrong
     from reporter.execution.error_log import write_error_log
 
@@ -142,7 +161,7 @@ def _show(tables: Sequence[object]) -> bool:
     return bool(tables)
 
 
-def _explain_parsing_error(error: Exception, help_of: str) -> BugreportError | None:
+def _explain_parsing_error(error: BaseException, help_of: str) -> BugreportError | None:
     """The sentence for what typer's parser refuses, or None for any other exception.
 
     Newer versions of typer carry their own copy of click, so the class to test for has no fixed
@@ -157,11 +176,7 @@ def _explain_parsing_error(error: Exception, help_of: str) -> BugreportError | N
     return UsageError(f"{text[:1].lower()}{text[1:]}; see `{help_of} --help`")
 
 
-def _fail(error: BugreportError, as_json: bool) -> int:
-    return _fail_with(error.exit_code, str(error) or "interrupted", as_json)
-
-
-def _fail_with(code: int, sentence: str, as_json: bool) -> int:
+def _fail(code: int, sentence: str, as_json: bool) -> int:
     sentence = " ".join(sentence.split())
     talk(f"bugreport: {sentence}")
     if as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from reporter.check.arguments import CheckArguments
 from reporter.cli import shell
 from reporter.cli.parameters import declare_options
+from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 
 
@@ -17,7 +18,8 @@ def run_command(options: Options, asked: CheckArguments) -> int:
 
     Exit code 1: something still fails (the same failure or another one); 0: it is gone wherever
     that can be judged; 125: nothing could be judged. Without --torch and --python the usual
-    interpreter is used. The program of an issue runs in a sandbox.
+    interpreter is used. The program of an issue runs in a sandbox. With --exit-code every error
+    after the parsing of the command line ends with 125, but for Ctrl-C.
     """
 
     def work() -> shell.CommandResult:
@@ -26,4 +28,6 @@ def run_command(options: Options, asked: CheckArguments) -> int:
 
         return serve(asked, usual=options, processes=options, talk=options, user=Terminal(options))
 
-    return shell.finish(options, work)
+    # `git bisect run` would take any other code for a bad commit
+    code = CannotJudgeError.exit_code if asked.exit_code else None
+    return shell.finish(options, work, error_code=code)

@@ -38,3 +38,24 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     assert run(["check", *words]) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--python", "/nowhere/python"], 125),  # of a commit whose build failed
+        (["gone.py"], 125),  # before the commit that brought it
+        (["--skip-known"], 125),
+        (["--no-such-option"], 2),
+        (["--timeout", "soon"], 2),
+    ],
+)
+def test_git_bisect_skips_a_commit_at_which_the_check_cannot_be_made(
+    words: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """Another code would call the commit bad, and the end of the search would be wrong."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    (tmp_path / "x.py").write_text("raise SystemExit(0)\n")
+    assert run(["check", "x.py", "--exit-code", *words]) == code
+    assert capsys.readouterr().err.count("\n") == 1

@@ -5,10 +5,12 @@ met.
 from __future__ import annotations
 
 import errno
+import json
 
 import pytest
 
 from reporter.cli.shell import guard
+from reporter.core.errors import Interruption, UsageError
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,23 @@ def test_another_error_stays_an_internal_one(capsys: pytest.CaptureFixture[str])
 
     assert guard(work) == 70
     assert "internal error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UsageError("there is no interpreter"), 125),
+        (OSError(errno.ENOSPC, "whatever", "/out/x"), 125),
+        (RuntimeError("a defect"), 125),
+        (KeyboardInterrupt(), 130),
+        (Interruption("interrupted"), 130),
+    ],
+)
+def test_a_command_may_end_every_error_with_one_code_but_an_interruption(
+    error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work() -> None:
+        raise error
+
+    assert guard(work, as_json=True, error_code=125) == code
+    assert json.loads(capsys.readouterr().out)["error"]["exit_code"] == code
