@@ -21,7 +21,7 @@ from reporter.bisect.narrowing import PointChecks, Search, SearchedChange, descr
 from reporter.bisect.search import find_bracket, find_turns, list_unjudged
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, open_local
-from reporter.check.plan import add_references
+from reporter.check.plan import Plan, add_references
 from reporter.check.result_sink import StoredResultSink
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult
@@ -29,6 +29,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.json_values import Json
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import ProcessOptions, TalkOptions
+from reporter.core.tokens import remove_logins
 from reporter.environments import index
 from reporter.environments.release import Release, parse, strip_local_part
 from reporter.environments.selection import Selection, select_releases
@@ -99,7 +100,7 @@ class BisectResult:
         told.append(f"{last}:  torch {_build(self.before)}")
         told.append(f"{first}: torch {_build(self.after)}")
         if self.unknown:
-            names = ", ".join(check.release for check in self.unknown)
+            names = ", ".join(check.torch for check in self.unknown)
             told.append(f"between them these could not be judged: {names}")
         told += self.remarks
         if self.compare:
@@ -141,7 +142,7 @@ def bisect(
         found = search.run(subject, points)
         if found.code != FOUND or not asked.nightly:
             return found
-        return search.search_nightlies(found)
+        return search.search_nightlies(found, points)
 
 
 @dataclass(frozen=True)
@@ -167,29 +168,38 @@ class _Bisection:
         if len(points) < 2:
             raise UsageError("a search needs two ends; give --good and --bad, or several --python")
         what = SearchedChange.FIXED if self.asked.find_fix else SearchedChange.BROKE
-        plan = [subject.key, what, *(point.label for point in points)]
-        with runs.begin(self.store, find_store_path(), plan, "bisect") as run:
+        jobs, timeout = self.processes.jobs, self.processes.timeout
+        plan = Plan((subject,), tuple(points), timeout, fresh=True).identity
+        with runs.begin(self.store, find_store_path(), [what, *plan], "bisect") as run:
             keeper = StoredResultSink(self.store, run)
             for check in known:
                 keeper.keep(check)
-            jobs, timeout = self.processes.jobs, self.processes.timeout
             how = PointChecks(self.engine, keeper, jobs, timeout, self.progress)
             search = Search(subject, points, what, how)
-            reason = search.check_ends()
+            try:
+                reason = search.check_ends()
+            except CannotJudgeError:
+                runs.finish(self.store, run.id)  # that is an answer; who asks again wants another
+                raise
             if not reason:
                 search.narrow()
             runs.finish(self.store, run.id)
         return _describe(self.asked, search, reason)
 
-    def search_nightlies(self, found: BisectResult) -> BisectResult:
-        """The same search between the two neighbors, in what the nightly index has or once had."""
+    def search_nightlies(self, found: BisectResult, points: Sequence[Release]) -> BisectResult:
+        """The same search between the two neighbors among `points`, in what the nightly index has
+        or once had.
+        """
         assert found.before is not None and found.after is not None
         place = self.asked.index or index.resolve_nightly_index(self.asked.backend)
         try:
             listed = index.remember(self.store, index.fetch_offers(place))
         except CannotJudgeError as error:
             return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
-        early, late = found.before.release, found.after.release
+        # the ends are the same environments, and what they showed has been seen
+        neighbors = (found.before.release, found.after.release)
+        ends = [point for point in points if point.key in neighbors]
+        early, late = (strip_local_part(end.label) for end in ends)
         builds = [
             offer.build_release(self.asked.backend)
             for offer in index.select_offers(listed, early, late)
@@ -201,14 +211,12 @@ class _Bisection:
                 found,
                 remarks=(
                     *found.remarks,
-                    f"the index {place} lists no nightly between torch {early} and torch {late}",
+                    f"the index {remove_logins(place)} lists no nightly between torch {early} and"
+                    f" torch {late}",
                 ),
             )
-        # the ends are the same environments, and what they showed has been seen
-        ends = [parse(end, self.asked.index, self.asked.backend) for end in (early, late)]
-        points = [ends[0], *builds, ends[1]]
         known = (found.before, found.after)
-        finer = self.run(found.subject, points, known)
+        finer = self.run(found.subject, [ends[0], *builds, ends[1]], known)
         if finer.code != FOUND:
             return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
         news = tuple(check for check in finer.points if check not in found.points)
@@ -250,7 +258,7 @@ def _build_command(asked: BisectArguments, search: Search) -> str:
         good, bad = (last, first) if asked.find_fix else (first, last)
         words += ["--good", good, "--bad", bad]
     words += ["--find-fix"] if asked.find_fix else []
-    words += ["--index", asked.index] if asked.index else []
+    words += ["--index", remove_logins(asked.index)] if asked.index else []
     words += ["--torch-backend", asked.backend] if asked.backend else []
     words += ["--nightly"] if asked.nightly else []
     words += ["--trust"] if asked.trust else []
@@ -285,6 +293,11 @@ def _list_points(
         CannotJudgeError: the index does not answer.
     """
     if asked.python:
+        if asked.nightly:
+            raise UsageError(
+                "--nightly goes on among releases and --python searches interpreters; leave one of"
+                " them out"
+            )
         return _select_interpreters(asked)
     bad = asked.bad or (strip_local_part(subject.torch) if subject.torch else None)
     if bad is None:
@@ -294,9 +307,12 @@ def _list_points(
     listed = index.fetch_offers(asked.index)
     finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
     good = asked.good
-    if good is None and finals:
+    if good is None:
+        if not finals:
+            raise UsageError(
+                "the index lists no release for this machine to begin the search at; give --good V"
+            )
         good = finals[-1].version if asked.find_fix else finals[0].version
-    assert good is not None
     early, late = _sort_ends(good, bad, asked)
     is_fine = any(Version(end).is_prerelease for end in (early, late))
     if is_fine:
@@ -314,15 +330,29 @@ def _list_points(
 def _resolve_version(text: str, asked: BisectArguments) -> str:
     if index.is_word(text):
         return index.find(text, asked.index, asked.backend).label
+    return str(_parse_version(text))
+
+
+def _parse_version(text: str) -> Version:
     try:
-        return str(Version(text))
+        return Version(text)
     except InvalidVersion:
-        raise UsageError(f"{text!r} is no torch release; give a version such as 2.6.0") from None
+        raise UsageError(
+            f"{remove_logins(text)!r} is no torch release; give a version such as 2.6.0"
+        ) from None
 
 
 def _select_interpreters(asked: BisectArguments) -> tuple[Release, ...]:
-    """The given interpreters, in the order of their torch."""
+    """The given interpreters, in the order of their torch.
 
+    Raises:
+        UsageError: one of them cannot be used, or an end is no version.
+    """
+    early, late = asked.good, asked.bad
+    if asked.find_fix:
+        early, late = late, early
+    ends = [_parse_version(end) for end in (early, late) if end]
+    low, high = min(ends) if early else None, max(ends) if late else None
     found = select_releases(Selection(python=asked.python))
     dated = []
     for release in found:
@@ -330,17 +360,10 @@ def _select_interpreters(asked: BisectArguments) -> tuple[Release, ...]:
         info = probe(Path(release.python))
         dated.append((Version(info.torch), release))
     chosen = [release for _, release in sorted(dated, key=lambda pair: pair[0])]
-    early, late = asked.good, asked.bad
-    if asked.find_fix:
-        early, late = late, early
-    ends = [Version(end) for end in (early, late) if end]
-    low, high = min(ends) if early else None, max(ends) if late else None
-    versions = {
-        release.label: Version(strip_local_part(str(version))) for version, release in dated
-    }
+    versions = {release.key: Version(strip_local_part(str(version))) for version, release in dated}
     return tuple(
         release
         for release in chosen
-        if (low is None or versions[release.label] >= low)
-        and (high is None or versions[release.label] <= high)
+        if (low is None or versions[release.key] >= low)
+        and (high is None or versions[release.key] <= high)
     )

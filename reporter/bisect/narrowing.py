@@ -104,7 +104,7 @@ class Search:
         """Check some points, side by side, in fresh processes: each of them may be the one that
         decides.
         """
-        cells = {(self.subject.key, self.releases[point].label): point for point in points}
+        cells = {(self.subject.key, self.releases[point].key): point for point in points}
         tasks = [
             Task(self.subject, self.releases[point], fresh=True, timeout=self.how.timeout)
             for cell, point in cells.items()

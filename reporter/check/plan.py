@@ -20,7 +20,7 @@ from reporter.check.work import CheckResult, Task
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome
 from reporter.core.signature import Signature
-from reporter.environments.release import Release
+from reporter.environments.release import Release, identify
 from reporter.store.database import format_now
 
 #: A release with fewer cells than this is not worth a warm-up.
@@ -43,16 +43,17 @@ class Plan:
     def cells(self) -> list[Cell]:
         """Repro by repro, in the order asked for."""
         return [
-            (subject.key, release.label) for subject in self.subjects for release in self.releases
+            (subject.key, release.key) for subject in self.subjects for release in self.releases
         ]
 
     @property
     def identity(self) -> list[str]:
-        """What makes two plans the same."""
-        releases = [
-            f"{item.label} {item.index} {item.backend} {item.wheel}" for item in self.releases
+        """What makes two plans the same, so that results of the one are results of the other."""
+        subjects = [
+            f"{item.key} {item.origin is not None and item.origin.trust}" for item in self.subjects
         ]
-        return sorted(subject.key for subject in self.subjects) + sorted(releases)
+        how = f"{self.timeout} {self.fresh} {self.skip}"
+        return [how, *sorted(subjects), *sorted(map(identify, self.releases))]
 
     def find_known(self, before: Mapping[Cell, CheckResult]) -> list[CheckResult]:
         """The cells whose answer cannot have changed, with that answer: a release does not change,
@@ -60,13 +61,13 @@ class Plan:
         """
         if not self.skip:
             return []
-        finals = {item.label: item for item in self.releases if item.is_final}
+        finals = {item.key: item for item in self.releases if item.is_final}
         return [
             msgspec.structs.replace(check, time=format_now())
-            for (_, label), check in before.items()
-            if label in finals
+            for (_, release), check in before.items()
+            if release in finals
             and check.outcome in (CheckOutcome.REPRODUCES, CheckOutcome.FIXED)
-            and finals[label].backend in (None, check.build.partition("+")[2])
+            and finals[release].backend in (None, check.build.partition("+")[2])
         ]
 
     def list_tasks(self, before: Mapping[Cell, CheckResult]) -> list[Task]:
@@ -77,7 +78,7 @@ class Plan:
                 subject,
                 release,
                 expected=(
-                    known.outcome if (known := before.get((subject.key, release.label))) else None
+                    known.outcome if (known := before.get((subject.key, release.key))) else None
                 ),
                 fresh=self.fresh,
                 few=is_few,

@@ -6,6 +6,7 @@ What has changed since the last run stands first, in every form.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -144,27 +145,28 @@ def render_lines(checked: CheckSummary) -> list[str]:
         f" {WORDS[change.check.outcome]}"
         for change in checked.changes
     ]
-    few = len(checked.results) <= _FEW
-    told += (
-        [_render_line(check) for check in checked.results]
-        if few
-        else _render_table(_build_matrix(checked))
-    )
+    if len(checked.results) > _FEW:
+        told += _render_table(_build_matrix(checked))
+    else:
+        seen = Counter((check.key, check.exact_torch) for check in checked.results)
+        for check in checked.results:
+            is_alone = seen[check.key, check.exact_torch] == 1
+            told.append(_render_line(check, "" if is_alone else f" of {check.release}"))
     return [*told, *checked.notes, _sum(checked)]
 
 
-def _render_line(check: CheckResult) -> str:
+def _render_line(check: CheckResult, place: str) -> str:
     hits, of = check.runs
     often = f" ({hits} of {of} runs)" if of > 1 else ""
     detail = f": {check.detail}" if check.detail else ""
-    where = f"torch {check.exact_torch}"
+    where = f"torch {check.exact_torch}{place}"
     return (
         f"{check.repro} on {where}: {WORDS[check.outcome]}{often}{detail} [{check.seconds:.1f} s]"
     )
 
 
 def _render_table(found: Matrix) -> list[str]:
-    heads = [_name_release(found, release) for release in found.releases]
+    heads = _name_releases(found)
     width = max((len(row.repro) for row in found.rows), default=0)
     widths = [max(len(head), 6) for head in heads]
     told = ["  ".join([" " * width, *(f"{head:>{w}}" for head, w in zip(heads, widths))])]
@@ -183,11 +185,18 @@ def _render_mark(row: MatrixRow, release: str) -> str:
     return SHORT[check.outcome] + ("*" if release in row.changed else "")
 
 
-def _name_release(found: Matrix, release: str) -> str:
-    """A release by its version, also where it was given as an interpreter."""
-    checks = (row.cells[release] for row in found.rows if release in row.cells)
-    versions = {check.torch for check in checks}
-    return versions.pop() if len(versions) == 1 else release
+def _name_releases(found: Matrix) -> list[str]:
+    """The releases by their versions, also where one was given as an interpreter or a wheel; two of
+    the same version by what they were given as.
+    """
+    versions = [
+        {row.cells[release].torch for row in found.rows if release in row.cells}
+        for release in found.releases
+    ]
+    return [
+        min(own) if len(own) == 1 and versions.count(own) == 1 else release
+        for release, own in zip(found.releases, versions)
+    ]
 
 
 def _sum(checked: CheckSummary) -> str:
@@ -202,7 +211,7 @@ def _build_context(checked: CheckSummary) -> Json:
     found = _build_matrix(checked)
     return {
         "matrix": found,
-        "heads": [_name_release(found, release) for release in found.releases],
+        "heads": _name_releases(found),
         "changes": checked.changes,
         "words": WORDS,
         "total": _sum(checked),

@@ -1,9 +1,17 @@
 """A result is in the store the moment it is known, once: a run that was killed is gone on with,
 never begun anew.
 
-A run is known by its plan (which repros, where). Whoever starts the same plan again takes over the
-unfinished run, unless the command that began it is still at it, which a lock file tells; then both
-work, and each cell of a run still counts once.
+A run is known by its plan: which repros, where, and how (`Plan.identity`). What a command with the
+same plan finds, and what it does:
+
+    nothing, or runs that came to their end      begins a new run
+    a run that was cut off                       takes it over; what could not be judged goes first
+    a run that was cut off a week ago            begins a new run
+    a run at which its command still is          begins a new run; each has its results
+    a run of another plan, or of another torch   does not find it
+      in the same interpreter or wheel
+
+The lock file of a plan tells whether a command is still at it. Each cell of a run counts once.
 """
 
 from __future__ import annotations
@@ -51,7 +59,7 @@ def begin(
 
     Args:
         path: the file of `store`; the lock of the plan lies beside it.
-        plan: what makes two plans the same, such as the keys of repros and releases.
+        plan: what makes two plans the same, as `Plan.identity` has it.
         kind: `bisect`, `check`, or `check 1/4` for a shard.
     """
     digest = hashlib.sha256("\n".join([kind, *plan]).encode()).hexdigest()[:20]
@@ -95,6 +103,11 @@ def _begin(store: sqlite3.Connection, digest: str, kind: str, left: str | None) 
     with open_transaction(store):
         unfinished = "SELECT run FROM runs WHERE run = ? AND finished IS NULL"
         if left is not None and store.execute(unfinished, (left,)).fetchone() is not None:
+            # the network may be back, or there may be room again
+            store.execute(
+                "DELETE FROM checks WHERE run = ? AND outcome = ?",
+                (left, CheckOutcome.CANNOT_JUDGE),
+            )
             return CheckRun(left, {check.cell: check for check in list_results(store, left)})
         number = store.execute("SELECT COUNT(*) FROM runs WHERE plan = ?", (digest,)).fetchone()[0]
         name = f"{digest}-{number}"
@@ -156,7 +169,7 @@ def find_last_results(
     """The latest earlier result of each cell that could be judged.
 
     Args:
-        cells: (key of the repro, label of the release).
+        cells: (key of the repro, key of the release).
         except_run: the `id` of the run whose own results do not count.
 
     Returns:

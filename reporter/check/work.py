@@ -61,8 +61,8 @@ class Task:
 
     @property
     def cell(self) -> tuple[str, str]:
-        """What the result is known by: the repro's key and the release's label."""
-        return self.subject.key, self.release.label
+        """What the result is known by: the repro's key and the release's."""
+        return self.subject.key, self.release.key
 
 
 class CheckResult(CheckRow, frozen=True):
@@ -85,7 +85,7 @@ class CheckResult(CheckRow, frozen=True):
 
     @property
     def cell(self) -> tuple[str, str]:
-        """The repro's key and the release's label."""
+        """The repro's key and the release's."""
         return self.key, self.release
 
 
@@ -246,7 +246,7 @@ def _find_same_commit(task: Task, environment: Environment) -> CheckResult | Non
         if environment.git is not None and check.git == environment.git and is_same:
             return msgspec.structs.replace(
                 check,
-                release=task.release.label,
+                release=task.release.key,
                 torch=strip_local_part(environment.torch),
                 build=environment.torch,
                 detail=f"built from the commit of torch {check.build}, where it was seen",
@@ -275,7 +275,7 @@ def build_result(
     return CheckResult(
         repro=task.subject.name,
         key=task.subject.key,
-        release=task.release.label,
+        release=task.release.key,
         torch=strip_local_part(build) or task.release.label,
         python=environment.version if environment else "",
         outcome=decision.outcome,

@@ -9,24 +9,29 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
 from reporter.core.errors import UsageError
+from reporter.core.tokens import remove_logins
+from reporter.execution.interpreter import probe_files
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
+#: The version of a torch that came in a wheel of its project.
+_WHEEL = re.compile(r"[\w.]+(\+(cpu|cu\d|rocm\d|xpu)[\w.]*)?")
 
 
 @dataclass(frozen=True)
 class Release:
     """One torch that was asked for.
 
-    `label` names it in tables and in the store. Exactly one of `version`, `wheel` (a path or URL),
-    `python` (a path) and `problem` (why it is not known which torch is meant) is set. `index` is
-    the package index of a version, None for the default one; `backend` is a build such as `cpu` or
-    `cu126`, None for what suits the machine.
+    `label` is what people read, `key` is what identifies it. Exactly one of `version`, `wheel` (a
+    path or URL), `python` (a path) and `problem` (why it is not known which torch is meant) is set.
+    `index` is the package index of a version, None for the default one; `backend` is a build such
+    as `cpu` or `cu126`, None for what suits the machine.
     """
 
     label: str
@@ -38,14 +43,28 @@ class Release:
     problem: str | None = None
 
     @property
+    def key(self) -> str:
+        """What its results are known by, also in the store: the label, unless something else could
+        have the same one. A wheel is known by its place, and a version that the default index has
+        too by the index.
+        """
+        if self.wheel is not None:
+            return remove_logins(self.wheel)
+        if self.index is not None and self._is_final_version:
+            return f"{self.label} of {remove_logins(self.index)}"
+        return self.label
+
+    @property
     def is_final(self) -> bool:
         """Whether it is a release of the default index, whose files never change; a nightly, a
         wheel and an interpreter may.
         """
-        if self.version is None or self.index is not None:
-            return False
+        return self.index is None and self._is_final_version
+
+    @property
+    def _is_final_version(self) -> bool:
         try:
-            return not Version(self.version).is_prerelease
+            return self.version is not None and not Version(self.version).is_prerelease
         except InvalidVersion:
             return False
 
@@ -81,8 +100,8 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
         return Release(_read_wheel_version(location), wheel=location)
     if not _VERSION.fullmatch(text):
         raise UsageError(
-            f"{text!r} is no torch release; give a version such as 2.6.0, `latest`, `nightly`, or a"
-            " wheel"
+            f"{remove_logins(text)!r} is no torch release; give a version such as 2.6.0, `latest`,"
+            " `nightly`, or a wheel"
         )
     return Release(text, version=text, index=index, backend=backend)
 
@@ -90,6 +109,30 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
 def build_interpreter_release(python: Path) -> Release:
     """The torch of an interpreter that is there already."""
     return Release(str(python), python=str(python))
+
+
+def identify(release: Release) -> str:
+    """What has to be the same for results of a release to count as its own some time later.
+
+    An interpreter is asked for its torch. A build that somebody made may have been made anew from
+    the same commit, so it is never the same again.
+    """
+    parts = [release.key, release.index or "", release.backend or ""]
+    if release.wheel is not None:
+        parts.append(_read_state(release.wheel))
+    if release.python is not None:
+        parts.append(_read_torch(Path(release.python)))
+    return remove_logins(" ".join(parts))
+
+
+def _read_torch(python: Path) -> str:
+    """The torch of an interpreter and the commit of it."""
+    try:
+        info = probe_files(python)
+    except UsageError as error:
+        return str(error)  # and nothing that ran there
+    mark = f"{info.torch} {info.torch_git}"
+    return mark if _WHEEL.fullmatch(info.torch) else f"{mark} {uuid.uuid4()}"
 
 
 def _read_wheel_version(location: str) -> str:

@@ -33,13 +33,13 @@ def select_releases(selection: Selection) -> tuple[Release, ...]:
     Raises:
         UsageError: a word is no release, or an interpreter does not exist.
     """
-    found = {release.label: release for release in selection.releases}
+    found = {release.key: release for release in selection.releases}
     for text in (part for given in selection.torch for part in given.split(",")):
         if index.is_word(text.strip()):
             release = _look_up(text.strip(), selection)
         else:
             release = parse(text, selection.index, selection.backend)
-        found.setdefault(release.label, release)
+        found.setdefault(release.key, release)
     for given in selection.python:
         python = interpreter.find(replace(selection.usual, python=_resolve_path(given)))
         found.setdefault(str(python), build_interpreter_release(python))

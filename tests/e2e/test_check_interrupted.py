@@ -270,6 +270,6 @@ def test_a_cache_on_a_disk_that_is_full_or_read_only(small_disk: Path, tmp_path:
     places = [word for wheel in wheels.values() for word in ("--torch", str(wheel))]
     done = run("check", "--json", "--fresh", str(tmp_path / "repro.py"), *places)
     rows = json.loads(done.stdout)["results"]
-    outcomes = {row["release"]: row["outcome"] for row in rows}
+    outcomes = {row["torch"]: row["outcome"] for row in rows}
     assert outcomes == {"2.98.0": "fixed", "2.99.0": "cannot_judge"}, done.stderr
     assert done.returncode == 0 and "cannot be used" in rows[1]["detail"]

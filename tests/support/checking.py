@@ -91,6 +91,21 @@ def report(folder: Path, name: str, **verdict: Any) -> Path:
     return folder
 
 
+def make_interpreter(python: Path, torch: str | None, git: str | None = None) -> None:
+    """A program that says of itself that it is a Python with this torch, None: without one."""
+    facts: dict[str, Any] = {
+        "version": "3.11.1",
+        "python": [3, 11],
+        "prefix": str(python.parent / f"prefix-of-{python.name}"),
+        "torch": torch,
+        "torch_git": git,
+        "has_cuda": False,
+        "missing": torch is None,
+    }
+    python.write_text(f"#!/bin/sh\necho 'bugreport-answer:{json.dumps(facts)}'\n")
+    python.chmod(0o755)
+
+
 def rows(path: Path, where: str = "1") -> int:
     """How many results a store has."""
     with open_store(path) as store:

@@ -4,7 +4,6 @@ from an engine without torch.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
-from tests.support.checking import result
+from tests.support.checking import make_interpreter, result
 
 FINALS = tuple(index.Offer(f"2.{n}.0", ((3, 11),), index.PYPI) for n in range(20))
 NIGHTLIES = tuple(
@@ -60,8 +59,9 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
 
     def run(outcome: Callable[[str], str] | Engine, jobs: int = 1, **wanted: Any) -> BisectResult:
         engine = outcome if isinstance(outcome, Engine) else Engine(outcome)
+        processes = ProcessOptions(jobs=jobs, timeout=wanted.pop("timeout", 60.0))
         asked = BisectArguments(str(repro), **wanted)
-        return bisect(asked, ProcessOptions(jobs=jobs), TalkOptions(no_input=True), engine)
+        return bisect(asked, processes, TalkOptions(no_input=True), engine)
 
     return run
 
@@ -122,6 +122,45 @@ def test_an_end_that_cannot_be_judged_is_refused(search: Search) -> None:
         search(lambda label: "cannot_judge" if label == "2.19.0" else "fixed", bad="2.19.0")
 
 
+def test_a_search_whose_end_could_not_be_judged_is_begun_anew(search: Search) -> None:
+    with pytest.raises(CannotJudgeError):
+        search(lambda label: "cannot_judge" if label == "2.19.0" else "fixed", bad="2.19.0")
+    engine = Engine(broke_at(13))
+    found = search(engine, bad="2.19.0")  # the network is back
+    assert found.after and found.after.release == "2.13.0"
+    assert engine.asked[:2] == ["2.0.0", "2.19.0"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"backend": "cu126"}, {"index": "https://example.org/simple"}, {"timeout": 7.0}]
+)
+def test_a_search_that_was_cut_off_is_gone_on_with_in_the_same_builds_alone(
+    other: dict[str, Any], search: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "fetch_offers", lambda place=None: FINALS)
+
+    def cut_off(label: str) -> str:
+        if label not in ("2.0.0", "2.19.0"):
+            raise KeyboardInterrupt
+        return broke_at(13)(label)
+
+    for wanted, begins_with_ends in ((other, True), ({}, False)):
+        with pytest.raises(KeyboardInterrupt):
+            search(cut_off, bad="2.19.0")
+        engine = Engine(broke_at(13))
+        search(engine, bad="2.19.0", **wanted)
+        assert (engine.asked[0] == "2.0.0") == begins_with_ends
+
+
+def test_the_login_of_an_index_is_in_nothing_that_is_said(search: Search) -> None:
+    place = "https://me:secret@example.org/simple"
+    found = search(broke_at(5), good="2.4.0", bad="2.5.0", index=place, nightly=True)
+    said = "\n".join([*found.summarize(), str(found.to_json())])
+    assert "--index https://example.org/simple" in found.command
+    assert "the index https://example.org/simple lists no nightly" in said
+    assert "secret" not in said
+
+
 def test_releases_that_cannot_be_judged_are_named_between_the_neighbors(search: Search) -> None:
     unknown = ("2.9.0", "2.10.0")
     found = search(
@@ -152,6 +191,9 @@ def test_a_failure_that_came_and_went_is_told_as_the_last_change(search: Search)
             "is not later than --bad 2.9.0; leave out --find-fix",
         ),
         ({"bad": "two"}, "'two' is no torch release"),
+        ({"bad": "2.9.0", "index": "only nightlies"}, "to begin the search at; give --good V"),
+        ({"python": ("a", "b"), "nightly": True}, "leave one of them out"),
+        ({"python": ("a", "b"), "good": "two"}, "'two' is no torch release"),
     ],
 )
 def test_ends_that_make_no_search_are_refused_before_anything_is_asked(
@@ -213,17 +255,8 @@ def test_interpreters_are_searched_in_the_order_of_their_torch_between_the_ends_
 ) -> None:
     pythons = []
     for version in ("2.8.0", "2.6.0", "2.7.0", "2.9.0"):
-        facts = {
-            "version": "3.11.1",
-            "python": [3, 11],
-            "prefix": str(tmp_path / version),
-            "torch": version,
-            "torch_git": None,
-            "has_cuda": False,
-        }
         python = tmp_path / f"python-{version}"
-        python.write_text(f"#!/bin/sh\necho 'bugreport-answer:{json.dumps(facts)}'\n")
-        python.chmod(0o755)
+        make_interpreter(python, version)
         pythons.append(str(python))
     engine = Engine(lambda label: "reproduces" if label.endswith(("2.7.0", "2.8.0")) else "fixed")
     found = search(engine, python=tuple(pythons), **ends)

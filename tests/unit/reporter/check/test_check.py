@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,11 @@ from reporter.check.results import CheckSummary
 from reporter.check.work import Task
 from reporter.core.errors import UsageError
 from reporter.core.progress import PlainProgress
-from reporter.environments.release import Release, parse
+from reporter.environments.release import Release, build_interpreter_release, parse
+from reporter.environments.selection import Selection, select_releases
 from reporter.store.database import open_store
-from tests.support.checking import Noting, checked, lines, plan, result, rows
+from tests.support.checking import Noting, checked, lines, make_interpreter, plan, result, rows
+from tests.support.wheels import make_wheels
 
 CODES = [
     (["fixed", "fixed"], 0),
@@ -85,6 +88,44 @@ def test_what_cannot_have_changed_is_asked_once(
             asked.append(sorted({line.split()[1] for line in lines(log)}))
     three = ["/usr/bin/python", "2.16.0.dev20261101", "2.6.0"]
     assert asked == [three, three[:2], three, ["2.6.0"]]
+
+
+def test_a_wheel_is_not_believed_to_be_the_release_of_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    wheels = [make_wheels(tmp_path / name, "2.6.0")["2.6.0"] for name in ("old", "new")]
+    patched = select_releases(Selection(torch=tuple(map(str, wheels))))
+    log = tmp_path / "log"
+    with open_store() as store:
+        found = carry_out(Plan(plan(2).subjects, patched), Noting(log), store, PlainProgress())
+        assert [check.release for check in found.results] == [str(wheel) for wheel in wheels]
+        final = Plan(plan(2).subjects, (parse("2.6.0"),), skip=True)
+        carry_out(final, Noting(log), store, PlainProgress())
+    assert [line.split()[1] for line in lines(log)] == [*map(str, wheels), "2.6.0"]
+
+
+@pytest.mark.parametrize(("torch", "asked"), [("2.6.0", 3), ("2.7.0", 4)])
+def test_results_of_an_interpreter_are_taken_over_only_where_it_has_the_same_torch(
+    torch: str, asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    python, log = tmp_path / "python", tmp_path / "log"
+    release = build_interpreter_release(python)
+
+    def interrupt_second(task: Task) -> str:
+        if task.subject.key == "k1":
+            raise KeyboardInterrupt
+        return "fixed"
+
+    with open_store() as store:
+        make_interpreter(python, "2.6.0")
+        two = replace(plan(4), releases=(release,))
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(two, Noting(log, interrupt_second), store, PlainProgress())
+        make_interpreter(python, torch)
+        carry_out(two, Noting(log), store, PlainProgress())
+    assert len(lines(log)) == asked
 
 
 def test_a_full_disk_is_said_and_costs_nothing_that_was_stored(

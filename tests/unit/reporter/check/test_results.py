@@ -28,3 +28,19 @@ def test_the_matrix_begins_with_what_has_changed_and_escapes_what_it_quotes() ->
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 4 and len({line.replace("\\|", "").count("|") for line in rows}) == 1
     assert render_lines(found)[0] == "changed: c on torch 2.13.0: reproduces -> fixed"
+
+
+def test_two_builds_of_one_version_are_told_apart() -> None:
+    places = ["/old/torch.whl", "/new/torch.whl", "2.7.0"]
+    results = tuple(
+        checked(name, place, "fixed", torch="2.7.0", build=build)
+        for name in "abc"
+        for place, build in zip(places, ("2.7.0+local", "2.7.0+local", "2.7.0+cpu"))
+    )
+    few = render_lines(CheckSummary(results[:3]))
+    assert [line.partition(": ")[0] for line in few[:3]] == [
+        "a on torch 2.7.0+local of /old/torch.whl",
+        "a on torch 2.7.0+local of /new/torch.whl",
+        "a on torch 2.7.0+cpu",
+    ]
+    assert render_lines(CheckSummary(results))[0].split() == places

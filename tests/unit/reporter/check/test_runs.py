@@ -47,3 +47,14 @@ def test_a_run_that_begins_beside_the_lock_is_not_taken_over(
     # once both are dead, the newest one is gone on with
     with open_store(path) as store, runs.begin(store, path, ["a"], "check") as again:
         assert again.id in (run.id, beside[1])
+
+
+def test_what_could_not_be_judged_is_not_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    known, unknown = plan(2).list_tasks({})
+    with open_store(path) as store, runs.begin(store, path, ["a"], "check") as cut_off:
+        runs.keep(store, cut_off.id, result(known))
+        runs.keep(store, cut_off.id, result(unknown, "cannot_judge"))
+    with open_store(path) as store, runs.begin(store, path, ["a"], "check") as again:
+        assert (again.id, list(again.done)) == (cut_off.id, [known.cell])
+        assert runs.keep(store, again.id, result(unknown))

@@ -10,6 +10,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.environments.release import Release, parse, strip_local_part
+from reporter.environments.selection import Selection, select_releases
 from tests.support.wheels import make_wheels
 
 
@@ -28,6 +29,19 @@ def test_what_a_user_may_name(tmp_path: Path) -> None:
         parse(url).folder_name,
     }
     assert len(names) == 4 and Release(**asdict(parse(url))) == parse(url)
+
+
+def test_what_is_called_alike_is_told_apart(tmp_path: Path) -> None:
+    """Two wheels of one version, the release of that version, and that of another index."""
+    wheels = [make_wheels(tmp_path / name, "2.6.0")["2.6.0"] for name in ("old", "new")]
+    words = [*map(str, wheels), str(wheels[0]), "2.6.0"]
+    selected = select_releases(Selection(torch=tuple(words)))
+    assert [release.label for release in selected] == ["2.6.0"] * 3
+    other = parse("2.6.0", "https://me:secret@example.org/simple")
+    assert len({release.key for release in (*selected, other)}) == 4
+    assert parse("2.6.0").key == "2.6.0" and "secret" not in other.key
+    url = "https://me:secret@x/torch-2.6.0-cp311-cp311-linux_x86_64.whl"
+    assert parse(url).key == url.replace("me:secret@", "")
 
 
 def test_a_wheel_that_was_built_anew_is_another_one(tmp_path: Path) -> None:
