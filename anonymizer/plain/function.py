@@ -41,13 +41,16 @@ def tidy_functions(tree: ast.Module) -> None:
     """Rewrites every function of a program in place; what it computes, and in which order, stays.
 
     A value that is used once, by the next statement and before anything else is called there, is
-    written where it is used; `[0]` of a named result is its field; what stands between switches of
-    the grad mode is in a `with` statement; generated names become letters where they are few.
+    written where it is used; a value has one name; `[0]` of a named result is its field; what
+    stands between switches of the grad mode is in a `with` statement; generated names become
+    letters where they are few.
     """
     keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name != "__init__":
             _use_contexts(node)
+            while _drop_alias(node):
+                pass
             while _inline_one(node):
                 pass
             _return_inside(node)
@@ -123,6 +126,38 @@ def _inline_one(function: ast.FunctionDef) -> bool:
                 block[index : index + 2] = [written]
                 return True
     return False
+
+
+def _drop_alias(function: ast.FunctionDef) -> bool:
+    """Takes out one `y = x` of two local names that always have this one value."""
+    if any(
+        isinstance(node, (ast.Lambda, ast.FunctionDef))
+        for node in ast.walk(function)
+        if node is not function
+    ):
+        return False
+    parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    for block in _list_blocks(function):
+        for index, made in enumerate(block):
+            target = made.targets[0] if isinstance(made, ast.Assign) else None
+            if not (isinstance(made, ast.Assign) and isinstance(target, ast.Name)):
+                continue
+            value = made.value
+            if len(made.targets) != 1 or not isinstance(value, ast.Name) or len(block) == 1:
+                continue
+            stores = {
+                name: (name in parameters) + _count_stores(function, name)
+                for name in (target.id, value.id)
+            }
+            if set(stores.values()) == {1}:
+                del block[index]
+                NameSubstitution({target.id: value}).visit(function)
+                return True
+    return False
+
+
+def _count_stores(function: ast.FunctionDef, name: str) -> int:
+    return sum(not isinstance(node.ctx, ast.Load) for node in _find_uses(function, name))
 
 
 def _use_contexts(function: ast.FunctionDef) -> None:

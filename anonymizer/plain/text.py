@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from anonymizer.graph.compilation import write_compilation, write_export
 from anonymizer.graph.imports import is_used, list_imports
-from anonymizer.graph.randomness import is_seed, write_seed
+from anonymizer.graph.randomness import draws_random_numbers, is_seed, write_seed
 from anonymizer.graph.repro import (
     CACHED,
     DERIVATIVES,
@@ -215,20 +215,46 @@ class _Writer:
         return [*lines, self._write_close("actual", "expected")]
 
     def _add_inputs(self, lines: list[str], shown: list[str]) -> list[str]:
-        """The inputs and what follows; what is used once stands where it is used."""
-        made: list[str] = [*lines, *self.script.statements]
+        """The inputs and what follows; what is used once stands where it is used, and what is
+        random there alone where that keeps the order of the draws.
+        """
+        made, written = self._place_inputs(shown, frozenset())
+        if PlainForm.UNSEEDED not in self.form and self._draws_before(made):
+            drawn = [name for name, text in self.script.arguments if draws_random_numbers(text)]
+            made, written = self._place_inputs(shown, frozenset(drawn))
+        inside = written if PlainForm.OUTSIDE in self.form else self._put_inside(written)
+        return [*lines, *self.script.statements, *made, *inside]
+
+    def _place_inputs(self, shown: list[str], named: frozenset[str]) -> tuple[list[str], list[str]]:
+        """The statements that make inputs, and the lines that use them. Those `named`, the long
+        ones and those that are used twice have a statement.
+        """
+        made: list[str] = []
         is_loop = any(re.search(r"\bfor call in\b", line) for line in shown)
         for name, text in self.script.arguments:
             others = (other for known, other in self.script.arguments if known != name)
             uses = sum(len(re.findall(rf"\b{name}\b", line)) for line in (*shown, *others))
             line = next((one for one in shown if re.search(rf"\b{name}\b", one)), "")
-            if text and not is_loop and uses == 1 and len(line) - len(name) + len(text) <= _WIDTH:
+            fits = len(line) - len(name) + len(text) <= _WIDTH
+            if text and not is_loop and uses == 1 and fits and name not in named:
                 at = shown.index(line)
                 before, after = re.split(rf"\b{name}\b", line, maxsplit=1)
                 shown = [*shown[:at], f"{before}{text}{after}", *shown[at + 1 :]]
             elif text and uses:
                 made.append(f"{name} = {text}")
-        return [*made, *(shown if PlainForm.OUTSIDE in self.form else self._put_inside(shown))]
+        return made, shown
+
+    def _draws_before(self, made: list[str]) -> bool:
+        """Whether the statements that make inputs draw what an input of the call drew before."""
+        is_called = False
+        for name, text in self.script.arguments:
+            if not draws_random_numbers(text):
+                continue
+            if f"{name} = {text}" not in made:
+                is_called = True
+            elif is_called:
+                return True
+        return False
 
     def _put_inside(self, lines: list[str]) -> list[str]:
         """Lines in the contexts that the call runs in."""

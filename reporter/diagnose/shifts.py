@@ -14,6 +14,9 @@ from reporter.diagnose.comparisons import list_significant_differences
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
 #: excuse it.
 _AS_FAR = 0.5
+#: Where the compiled result is infinite, the inputs' last bits must make so many of eager's elements
+#: NaN: around the edge of an operator's domain, such as that of a logarithm, half of them stay in.
+_ACROSS_EDGE = 0.25
 #: Sizes that may depend on values, as those of `nonzero` and `unique` do.
 SIZES = frozenset({Property.SHAPE, Property.STRUCTURE})
 
@@ -80,6 +83,9 @@ def _is_as_far(moved: ValueDifference, off: ValueDifference) -> bool:
     if off.get("nan_moved"):
         moves_nan = moved.get("nan_moved", 0) >= _AS_FAR * off["nan_moved"]
         return moves_nan and _find_largest(moved) >= _AS_FAR * _find_largest(off)
+    if moved.get("nan_moved") and math.isinf(off.get("max_abs_error") or 0.0):
+        crosses = moved["nan_moved"] >= _ACROSS_EDGE * max(off.get("inf") or (math.inf,))
+        return crosses and moved["mismatched"] >= _AS_FAR * off["mismatched"]
     largest, square = moved.get("max_abs_error") or 0.0, moved.get("rms_error") or 0.0
     return (
         largest > 0

@@ -17,6 +17,7 @@ from anonymizer.graph.repro import (
     ReproBody,
 )
 from anonymizer.harness.text import render_harness
+from anonymizer.kinds import Kind
 from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.text import render_plain
 
@@ -758,3 +759,25 @@ def test_a_program_that_is_exported_once_and_called_with_other_sizes() -> None:
     ]
     harness = render_harness(body, assertion)
     assert "torch.export.export(model, inputs(4)).module(), [(4,), (1,)])" in harness
+
+
+def test_random_inputs_are_drawn_in_the_order_of_the_call() -> None:
+    body = ReproBody(
+        "def repro(x, y, z):\n    return torch.index_add(x, 0, y, z)",
+        "repro",
+        ("return (torch.rand(2), torch.randint(-1, 2, (2,)), torch.randn(2))",),
+        FUNCTION_CALL,
+    )
+    accepts = ReproAssertion(Kind.ACCEPTS_INVALID)
+    assert end(body, accepts) == [
+        "torch.manual_seed(0)",
+        "x = torch.rand(2)",
+        "y = torch.randint(-1, 2, (2,))",
+        "z = torch.randn(2)",
+        "with unittest.TestCase().assertRaises(Exception):",
+        "    torch.compile(fn)(x, y, z)",
+    ]
+    counted = replace(body, inputs=("return (torch.rand(2), torch.arange(2), torch.randn(2))",))
+    assert "    torch.compile(fn)(torch.rand(2), torch.arange(2), torch.randn(2))" in end(
+        counted, accepts
+    )

@@ -39,6 +39,21 @@ def test_what_is_used_once_is_written_where_it_is_used(
 
 
 @pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["y = x", "return x < f(y, y + 1)"], ["return x < f(x, x + 1)"]),
+        (["y = x.abs()", "z = y", "z.add_(y)", "return z * y"], None),
+        (["y = x", "x = x + 1", "return x * y + y"], ["y = x", "x = x + 1", "return x * y + y"]),
+        (["y = x", "y += 1", "return x * y + y"], ["y = x", "y += 1", "return x * y + y"]),
+        (["y = SIZE", "return x * y + y"], ["y = SIZE", "return x * y + y"]),
+        (["y = x", "f(lambda x: y)", "return x + y"], ["y = x", "f(lambda x: y)", "return x + y"]),
+    ],
+)
+def test_a_value_has_one_name(lines: list[str], expected: list[str] | None) -> None:
+    assert tidied(*lines)[1:] == (expected or ["y = x.abs()", "y.add_(y)", "return y * y"])
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         # the two calls would change places
@@ -108,7 +123,7 @@ def test_generated_names_become_letters_unless_something_is_called_by_them() -> 
     assert ast.unparse(tree) == ast.unparse(ast.parse(by_keyword))
     many = ", ".join(f"value{number}" for number in range(9))
     assert tidied("return value1", parameters=many)[0] == f"def fn({many}):"
-    assert tidied("v0 = y", "return v0 * v0", parameters="y")[1:] == ["x = y", "return x * x"]
+    assert tidied("v0 = -y", "return v0 * v0", parameters="y")[1:] == ["x = -y", "return x * x"]
 
 
 @pytest.mark.parametrize(
