@@ -186,8 +186,10 @@ def _resolve(index: _Index, owner: ast.ClassDef | None, called: ast.expr) -> _Ta
     base = ast.unparse(target.value)
     if owner is None:
         return _resolve_member(index, target, isinstance(called, ast.Call))
-    if base != "self" or not isinstance(called, ast.Call):
+    if not isinstance(called, ast.Call):
         return None
+    if base != "self":
+        return _resolve_part(index, owner, target)
     method = _find_method(owner, target.attr)
     if method is not None:
         return _Target(method, True, owner)
@@ -211,6 +213,21 @@ def _resolve_member(index: _Index, target: ast.Attribute, is_call: bool) -> _Tar
         return None
     is_bound = [ast.unparse(each) for each in method.decorator_list] != ["staticmethod"]
     return _Target(method, is_bound, owner, object=ast.unparse(base) if is_bound else "")
+
+
+def _resolve_part(index: _Index, owner: ast.ClassDef, target: ast.Attribute) -> _Target | None:
+    """The method of an object that the constructor of the caller's class makes."""
+    part = ast.unparse(target.value)
+    made = [
+        node.value
+        for node in _find_constructor_body(owner)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == part
+    ]
+    value = made[0] if len(made) == 1 else None
+    name = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+    kept = index.classes.get(name)
+    method = _find_method(kept, target.attr) if kept is not None else None
+    return None if method is None else _Target(method, True, kept, object=part)
 
 
 def _find_method(

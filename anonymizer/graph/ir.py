@@ -393,6 +393,17 @@ def find_written_inputs(graph: Graph) -> frozenset[str]:
     return frozenset(found)
 
 
+def give_written_state(graph: Graph) -> Graph:
+    """The graph with the parameters and buffers that its nodes change in place as arguments, which
+    a repro compares after the call; as it is where there are none.
+    """
+    written = find_written_inputs(graph)
+    inputs = tuple(
+        replace(item, kind="input") if item.name in written else item for item in graph.inputs
+    )
+    return graph if inputs == graph.inputs else replace(graph, inputs=inputs)
+
+
 def prune(graph: Graph) -> Graph:
     """The graph without nodes and inputs that nothing reads.
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from anonymizer.graph import recipes
 from anonymizer.graph.compilation import add_reloading
 from anonymizer.graph.expressions import NotPublicError
-from anonymizer.graph.ir import Graph
+from anonymizer.graph.ir import Graph, give_written_state
 from anonymizer.graph.ir_json import read_graph
 from anonymizer.graph.repro import CACHED, ReproAssertion
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
@@ -75,20 +75,31 @@ def build_graph_candidates(
             return
         if not graph.outputs and not graph.nodes:
             return
-        graph, variants = _list_variants(graph, way, assertion, layer)
-        for variant in variants:
-            yield Candidate(graph, variant)
-        if level == recipes.LEVELS[0] and assertion.kind in (
-            Kind.WRONG_RESULT,
-            Kind.WRONG_GRADIENT,
-        ):
-            quick = variants[:1] if len(graph.nodes) > 20 else variants
-            yield from (
-                Candidate(part, variant)
-                for variant in quick
-                for part in list_larger_pieces(graph)
-                if part != graph
-            )
+        given = give_written_state(graph) if _compares_state(assertion) else graph
+        for form in (graph,) if given is graph else (given, graph):
+            yield from _list_candidates(form, level, way, assertion, layer)
+
+
+def _compares_state(assertion: ReproAssertion) -> bool:
+    """Whether what the call writes to is compared; an exported program has a copy of its state."""
+    return assertion.compare_inputs and assertion.compiler not in EXPORTERS
+
+
+def _list_candidates(
+    graph: Graph, level: str, way: CaptureWay, assertion: ReproAssertion, layer: Layer
+) -> Iterator[Candidate]:
+    """The whole graph with values of one level; with plain ones also its pieces, of wrong values."""
+    graph, variants = _list_variants(graph, way, assertion, layer)
+    for variant in variants:
+        yield Candidate(graph, variant)
+    if level == recipes.LEVELS[0] and assertion.kind in (Kind.WRONG_RESULT, Kind.WRONG_GRADIENT):
+        quick = variants[:1] if len(graph.nodes) > 20 else variants
+        yield from (
+            Candidate(part, variant)
+            for variant in quick
+            for part in list_larger_pieces(graph)
+            if part != graph
+        )
 
 
 def list_slices(
@@ -115,6 +126,8 @@ def list_slices(
             graph = read_graph(captured, recipes.make_recipe_chooser(level))
         except (NotPublicError, KeyError, ValueError, TypeError):
             return
+        if _compares_state(assertion):
+            graph = give_written_state(graph)
         for variant in _list_variants(graph, way, assertion, layer)[1][:1]:
             yield graph, functools.partial(_build_piece, variant)
 

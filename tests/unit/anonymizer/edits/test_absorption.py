@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from anonymizer.edits.absorption import absorb
@@ -20,3 +22,18 @@ from tests.support.gathered import program_of
 )
 def test_what_cannot_be_written_in_place_stays(name: str) -> None:
     assert not list(absorb(program_of(f"absorb/{name}")))
+
+
+def test_the_method_of_an_object_that_the_constructor_makes_is_written_where_it_is_called() -> None:
+    (program,) = absorb(program_of("absorb/an_object_with_a_method"))
+    thing, module = map(ast.unparse, program.definitions.body)
+    assert "def method1" not in thing
+    forward = module.partition("def forward(self, x):\n")[2]
+    own, *others = (line.strip() for line in forward.splitlines())
+    own = own.partition(" = self.attr1")[0]
+    assert others == [
+        "y = 2.0",
+        f"z = reversed([{own}.attr2, y])",
+        "a, b = (next(z), sum(z))",
+        "return x * b",
+    ]

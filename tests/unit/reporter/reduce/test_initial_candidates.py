@@ -149,3 +149,25 @@ def test_a_graph_that_is_exported_once_has_a_module_and_the_dimensions_that_chan
     assert body.convention.is_module
     assert assertion.calls == ((("n", 4),), (("n", 1),))
     assert assertion.write_arguments() == (', dynamic_shapes=({0: torch.export.Dim("d", min=1)},)')
+
+
+def test_state_that_a_call_writes_to_is_given_first_where_what_it_leaves_is_compared() -> None:
+    layer = CAPTURED["nodes"][0]
+    state = {**CAPTURED["inputs"][0], "name": "cache", "kind": "buffer"}
+    written = {"op": "method", "target": "add_", "args": [{"ref": "cache"}, 1], "kwargs": {}}
+    node = {**layer, **written, "name": "added"}
+    captured = {
+        **CAPTURED,
+        "inputs": [*CAPTURED["inputs"], state],
+        "nodes": [*CAPTURED["nodes"], node],
+    }
+
+    def list_kinds(**more: object) -> list[str]:
+        found = build_graph_candidates(captured, ONCE, replace(ASSERTION, **more), "inductor")
+        graphs = [item.content for item in found if isinstance(item.content, Graph)]
+        return [i.kind for graph in graphs for i in graph.inputs if i.name == "cache"]
+
+    assert set(list_kinds()) == {"buffer"}
+    assert list_kinds(compare_inputs=True)[0] == "input"
+    assert "buffer" in list_kinds(compare_inputs=True)
+    assert set(list_kinds(compare_inputs=True, compiler="aoti")) == {"buffer"}
