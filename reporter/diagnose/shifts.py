@@ -14,8 +14,8 @@ from reporter.diagnose.comparisons import list_significant_differences
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
 #: excuse it.
 _AS_FAR = 0.5
-#: Where the compiled result is infinite, the inputs' last bits must make so many of eager's elements
-#: NaN: around the edge of an operator's domain, such as that of a logarithm, half of them stay in.
+#: Where the compiled result is infinite, last bits of the inputs must make so many of its elements
+#: NaN in eager: around the edge of an operator's domain, as of a logarithm, half of them stay in.
 _ACROSS_EDGE = 0.25
 #: Sizes that may depend on values, as those of `nonzero` and `unique` do.
 SIZES = frozenset({Property.SHAPE, Property.STRUCTURE})

@@ -88,7 +88,7 @@ def _compares_state(assertion: ReproAssertion) -> bool:
 def _list_candidates(
     graph: Graph, level: str, way: CaptureWay, assertion: ReproAssertion, layer: Layer
 ) -> Iterator[Candidate]:
-    """The whole graph with values of one level; with plain ones also its pieces, of wrong values."""
+    """The whole graph with values of one level; of wrong values its pieces too, with plain ones."""
     graph, variants = _list_variants(graph, way, assertion, layer)
     for variant in variants:
         yield Candidate(graph, variant)
