@@ -35,6 +35,9 @@ from anonymizer.graph.recipes import parenthesize_operand
 from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, indent
 from anonymizer.kinds import assert_never
 
+#: What sizes that change are called; further ones are numbered.
+_SIZE_NAMES = "nmkhlpq"
+
 
 class _Statements:
     """The lines of a function's body, each indented by the `with` blocks that are open."""
@@ -149,7 +152,8 @@ class Emitter:
         if not re.fullmatch(r"[a-z]\d+", symbol) or len(self.graph.runs) < 2:
             return size
         if symbol not in self.sizes:
-            self.sizes[symbol] = ("nmkhlpq"[len(self.sizes) % 7], size)
+            row, place = divmod(len(self.sizes), len(_SIZE_NAMES))
+            self.sizes[symbol] = (f"{_SIZE_NAMES[place]}{row + 1 if row else ''}", size)
         return self.sizes[symbol][0]
 
     def _list_size_defaults(self) -> tuple[tuple[str, int], ...]:

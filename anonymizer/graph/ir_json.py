@@ -34,6 +34,9 @@ from collectors.protocol.captured_values import (
     TensorStatistics,
 )
 
+#: What `read_graph` raises where a captured graph has no program that people can be shown.
+UNREADABLE = (NotPublicError, KeyError, ValueError, TypeError, ArithmeticError)
+
 
 def read_value(data: Encoded) -> Value:
     """An argument from its JSON form: {"ref": name}, {"atom": text}, {"float": text},

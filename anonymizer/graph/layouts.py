@@ -133,14 +133,15 @@ def write_view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str
     Returns:
         `owner[k:]` or `owner[k:m]` where that is the view, else `owner.as_strided(…)`.
     """
+    step = of.stride[0] if of.stride else 0
+    start, rest = divmod(offset, step) if step else (0, offset)
     if (
         of.stride
         and meta.stride == of.stride
         and meta.shape[1:] == of.shape[1:]
         and meta.shape
-        and offset % of.stride[0] == 0
+        and rest == 0
     ):
-        start = offset // of.stride[0]
         if start + meta.shape[0] == of.shape[0]:
             return f"{owner}[{start}:]" if start else owner
         return f"{owner}[{start or ''}:{start + meta.shape[0]}]"

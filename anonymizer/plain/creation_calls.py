@@ -30,8 +30,17 @@ def find_creation_calls(tree: ast.AST) -> list[ast.Call]:
     ]
 
 
+def read_argument(call: ast.Call, position: int, keyword: str) -> ast.expr | None:
+    """An argument that a call may give by position or by keyword; None where it gives none."""
+    if position < len(call.args):
+        return call.args[position]
+    return next((each.value for each in call.keywords if each.arg == keyword), None)
+
+
 def _find_counting_calls(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]:
-    """The calls of `torch.arange` whose result is reshaped, and the sizes that it gets."""
+    """The calls of `torch.arange` that count from 0 and whose result is reshaped, and the sizes
+    that it gets.
+    """
     return [
         (node.func.value, node.args)
         for node in ast.walk(tree)
@@ -40,7 +49,15 @@ def _find_counting_calls(tree: ast.AST) -> list[tuple[ast.Call, list[ast.expr]]]
         and node.func.attr == "reshape"
         and isinstance(node.func.value, ast.Call)
         and ast.unparse(node.func.value.func) == "torch.arange"
+        and _find_count(node.func.value) is not None
     ]
+
+
+def _find_count(call: ast.Call) -> ast.expr | None:
+    """What a call of `torch.arange` counts up to; None where it is given a start or a step."""
+    if len(call.args) > 1 or {word.arg for word in call.keywords} & {"start", "step"}:
+        return None
+    return read_argument(call, 0, "end")
 
 
 def list_sizes(body: ReproBody) -> list[int]:
@@ -76,7 +93,7 @@ def replace_size(body: ReproBody, old: int, new: int) -> ReproBody:
         if read_size(node) == old and isinstance(node, ast.Constant):
             node.value = new
     for creation, given in counted:
-        end, shape = creation.args[0], [read_size(node) for node in given]
+        end, shape = _find_count(creation), [read_size(node) for node in given]
         if (
             isinstance(end, ast.Constant)
             and isinstance(end.value, (int, float))
@@ -151,6 +168,7 @@ def read_dtype(creation: ast.Call) -> str:
         return named["dtype"].removeprefix("torch.")
     name = ast.unparse(creation.func)
     if name == "torch.arange":
-        end = creation.args[0].value if isinstance(creation.args[0], ast.Constant) else None
-        return "float32" if isinstance(end, float) else "int64"
+        given = [*creation.args, *(word.value for word in creation.keywords)]
+        values = [node.value for node in given if isinstance(node, ast.Constant)]
+        return "float32" if any(isinstance(value, float) for value in values) else "int64"
     return CREATION_FUNCTIONS[name]

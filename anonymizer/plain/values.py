@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from anonymizer.graph.randomness import is_seed
 from anonymizer.graph.repro import ReproBody
+from anonymizer.plain.creation_calls import read_argument
 
 #: A plainer creation of a tensor, from the random one and the whole expression, in which that may
 #: be scaled and moved; None where it has none.
@@ -120,13 +121,14 @@ class _SpecialEverywhere(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         call = _find_scaled(node.func.value) if isinstance(node.func, ast.Attribute) else None
         is_filled = ast.unparse(node.func).rpartition(".")[2] == "masked_fill"
-        if call is None or not is_filled or not ast.unparse(node.args[1]).startswith("float("):
+        value = read_argument(node, 1, "value") if is_filled else None
+        if call is None or value is None or not ast.unparse(value).startswith("float("):
             return self.generic_visit(node)
         sizes = _read_shape(call)
         if sizes is None:
             return node
         self.done = True
-        return _make_full(sizes, node.args[1], call)
+        return _make_full(sizes, value, call)
 
 
 class _CreationSubstitution(ast.NodeTransformer):

@@ -13,9 +13,8 @@ from dataclasses import replace
 from msgspec import structs
 
 from anonymizer.graph import recipes
-from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.ir_json import read_graph
+from anonymizer.graph.ir_json import UNREADABLE, read_graph
 from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
@@ -65,7 +64,7 @@ def _search(
             continue
         try:
             graph = read_graph(graph_json, recipes.make_recipe_chooser("plain"))
-        except (NotPublicError, KeyError, ValueError, TypeError):
+        except UNREADABLE:
             continue
         for backend in (Backend.AOT_EAGER, None):
             arguments = (("backend", repr(backend.value)),) if backend else assertion.arguments

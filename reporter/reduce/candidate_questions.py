@@ -88,7 +88,7 @@ class Questions:
         except NotPublicError:
             return None
         # a pass may take away what the writer needs; which errors those were is told
-        except (KeyError, ValueError, IndexError, TypeError, AssertionError) as error:
+        except (LookupError, ValueError, TypeError, ArithmeticError, AssertionError) as error:
             self.unwritten[f"{type(error).__name__} while writing a program"] = None
             return None
 

@@ -13,9 +13,8 @@ from dataclasses import replace
 
 from anonymizer.graph import recipes
 from anonymizer.graph.compilation import add_reloading
-from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph, give_written_state
-from anonymizer.graph.ir_json import read_graph
+from anonymizer.graph.ir_json import UNREADABLE, read_graph
 from anonymizer.graph.repro import CACHED, ReproAssertion
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.protocol.captured_graph import GraphJson
@@ -71,7 +70,7 @@ def build_graph_candidates(
     for level in recipes.list_value_levels(item.get("stats") for item in captured["inputs"]):
         try:
             graph = read_graph(captured, recipes.make_recipe_chooser(level))
-        except (NotPublicError, KeyError, ValueError, TypeError):
+        except UNREADABLE:
             return
         if not graph.outputs and not graph.nodes:
             return
@@ -124,7 +123,7 @@ def list_slices(
     for level in wanted:
         try:
             graph = read_graph(captured, recipes.make_recipe_chooser(level))
-        except (NotPublicError, KeyError, ValueError, TypeError):
+        except UNREADABLE:
             return
         if _compares_state(assertion):
             graph = give_written_state(graph)

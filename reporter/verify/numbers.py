@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -105,6 +106,8 @@ def list_generic_numbers(value: float) -> list[float]:
     if not value or not math.isfinite(value):
         return []
     digits = 10.0 ** math.floor(math.log10(value))
+    if not digits or not math.isfinite(10 * digits):  # at the ends of what a float holds
+        return []
     rounded = math.floor(value / digits + 0.5) * digits
     if not float(value).is_integer():
         return list(
@@ -112,7 +115,8 @@ def list_generic_numbers(value: float) -> list[float]:
         )
     above = 1 << (int(value) - 1).bit_length()
     found = (above // 2, above, above - 1, int(rounded), int(10 * digits))
-    return [other for other in dict.fromkeys(found) if other != value and other > 0]
+    most = sys.float_info.max
+    return [other for other in dict.fromkeys(found) if other != value and 0 < other <= most]
 
 
 def _replace_value(body: ReproBody, value: float, other: float) -> ReproBody:

@@ -378,5 +378,5 @@ def write_plain_program(
     """The formatted text of a program in a plain form; None where the form does not fit it."""
     try:
         return format_program(render_plain(body, assertion, form, keeps_names))
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, LookupError, AssertionError):
         return None

@@ -138,3 +138,11 @@ def test_the_methods_of_pythons_operators_are_written_as_operators(
 ) -> None:
     node = Node("y", "method", method, args)
     assert text in emitter.emit(Graph((tensor("x0"),), (node,), (Ref("y"),))).definitions
+
+
+def test_each_size_that_changes_has_a_name_of_its_own() -> None:
+    inputs = tuple(replace(tensor(f"x{n}", shape=(4,)), symbols=(f"s{n}",)) for n in range(15))
+    nodes = (call("y", "torch.cat", Seq("list", tuple(Ref(item.name) for item in inputs))),)
+    body = emitter.emit(Graph(inputs, nodes, (Ref("y"),), ((("s0", 3),), (("s0", 4),))))
+    names = [name for name, _ in body.sizes]
+    assert names[:2] == ["n", "m"] and names[7:9] == ["n2", "m2"] and names[14] == "n3"

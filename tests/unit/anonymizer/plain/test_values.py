@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.repro import FUNCTION_CALL, CallingConvention, ReproBody
-from anonymizer.plain.creation_calls import replace_size
+from anonymizer.plain.creation_calls import find_creation_calls, read_dtype, replace_size
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 
 
@@ -172,3 +172,23 @@ def program(compile):
     assert "torch.manual_seed(0)" in first.definitions  # its weights are random too
     assert first.inputs == body.inputs and count_random(first) == 0
     assert "torch.ones(1)" in replace_size(first, 2, 1).definitions
+
+
+def test_arguments_that_are_given_by_keyword_are_found() -> None:
+    made = "torch.randn(4).masked_fill(torch.rand(4) < 0.5, value=float('nan'))"
+    assert ["return (torch.full((4,), float('nan')),)"] in plainer(f"return ({made},)")
+
+
+@pytest.mark.parametrize(
+    ("made", "other"),
+    [
+        ("torch.arange(end=6).reshape(2, 3)", "torch.arange(end=2).reshape(2, 1)"),
+        ("torch.arange(6.0).reshape(2, 3)", "torch.arange(2.0).reshape(2, 1)"),
+        ("torch.arange(1, 7).reshape(2, 3)", "torch.arange(1, 7).reshape(2, 3)"),
+    ],
+)
+def test_what_counts_from_zero_counts_as_far_as_a_new_size_asks(made: str, other: str) -> None:
+    body = ReproBody("def repro(x):\n    return x", "repro", (f"return ({made},)",), FUNCTION_CALL)
+    assert replace_size(body, 3, 1).inputs == (f"return ({other},)",)
+    calls = find_creation_calls(body.parse_creations())
+    assert [read_dtype(each) for each in calls] == ["float32" if "6.0" in made else "int64"]

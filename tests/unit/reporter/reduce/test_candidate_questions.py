@@ -28,6 +28,7 @@ class Unwritten:
     [
         (KeyError("private"), ["KeyError while writing a program"]),
         (AssertionError("private"), ["AssertionError while writing a program"]),
+        (ZeroDivisionError("private"), ["ZeroDivisionError while writing a program"]),
         (NotPublicError("a string"), []),  # no fault of the writer's
     ],
 )

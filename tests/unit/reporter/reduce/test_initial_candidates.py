@@ -115,6 +115,21 @@ def test_what_cannot_be_read_has_no_candidates(captured: dict[str, Any]) -> None
     assert list(list_slices({"unsupported": "x"}, ONCE, ASSERTION, "inductor")) == []
 
 
+def test_values_that_cannot_be_computed_with_have_no_candidates() -> None:
+    layout = {"shape": [4], "stride": [1], "dtype": "float32", "device": "cpu"}
+    given = {
+        "name": "x0",
+        "kind": "input",
+        "meta": {**layout, "requires_grad": False},
+        "stats": {"min": 0.0, "max": 10**400},
+    }
+    captured: Any = {"inputs": [given], "nodes": [], "outputs": [{"ref": "x0"}]}
+    crash = replace(ASSERTION, kind="crash")
+    levels = list(build_graph_candidates(captured, ONCE, crash, "inductor"))
+    assert len(levels) == len(("plain", "moments"))
+    assert list(list_slices(captured, ONCE, ASSERTION, "inductor"))
+
+
 def test_a_piece_without_floats_is_not_compared_in_float64() -> None:
     graph, made = next(list_slices(CAPTURED, ONCE, ASSERTION, "inductor"))
     assert made(graph).assertion.double

@@ -81,3 +81,8 @@ def test_generic_numbers_are_near_and_everybodys(value: float, wanted: set[int])
 def test_numbers_are_read_from_program_and_inputs() -> None:
     assert {211.0, 0.0173, 2.0} <= collect_numbers(BODY)
     assert 31.5 in collect_numbers(replace(BODY, definitions="def f(x):\n    return x * 31.5j\n"))
+
+
+def test_a_number_at_the_ends_of_what_a_float_holds_has_no_generic_one() -> None:
+    assert list_generic_numbers(1.7976931348623157e308) == list_generic_numbers(5e-324) == []
+    assert all(float(other) for other in list_generic_numbers(9.5e307))
