@@ -83,6 +83,7 @@ class Emitter:
         self.owned = {name for match in self.matches.values() for name in match.owns}
         self.sizes: dict[str, tuple[str, int]] = {}
         self.changes = _find_changed_parts(graph, self.users)
+        self.order = {node.name: place for place, node in enumerate(graph.nodes)}
 
     def build_body(self) -> ReproBody:
         """Definitions and inputs of the graph as the body of a repro.
@@ -250,7 +251,7 @@ class Emitter:
 
     def _is_inline(self, node: Node) -> bool:
         """Sizes and single items are written where they are used, if used once and nothing changes
-        in between.
+        in between; an item of a tuple stays what it is.
         """
         cheap = node.target in ("size", "operator.getitem") and not any(
             isinstance(value, Seq) for value in node.args
@@ -259,7 +260,19 @@ class Emitter:
         used_once = len(self.users.get(node.name, ())) == 1 and node.name not in {
             ref.name for ref in self.graph.outputs
         }
-        return (cheap or arithmetic) and (used_once or node.target == "size")
+        if not (cheap or arithmetic) or not (used_once or node.target == "size"):
+            return False
+        owner = node.args[0] if node.target == "operator.getitem" else None
+        is_item = isinstance(owner, Ref) and isinstance(self.graph.find_meta(owner.name), tuple)
+        return is_item or not self._meets_change(node)
+
+    def _meets_change(self, node: Node) -> bool:
+        """Whether something changes between a node and the last one that reads it."""
+        users = self.users.get(node.name)
+        between = (
+            self.graph.nodes[self.order[node.name] + 1 : self.order[users[-1]]] if users else ()
+        )
+        return any(map(is_impure, between))
 
     def _write_expression(self, node: Node) -> str:
         if node.name in self.matches:

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from collectors.protocol.captured_graph import InputKind
-from collectors.protocol.captured_values import OperationKind, TensorStatistics
+from collectors.protocol.captured_values import (
+    OPERATORS_IN_PLACE,
+    OperationKind,
+    TensorStatistics,
+    is_write,
+)
 
 #: What stands around the items of a `Seq`.
 SequenceKind = Literal["list", "tuple", "slice", "dict"]
@@ -133,8 +138,7 @@ class StockLayer:
 
 
 _ARITHMETIC = tuple("add sub mul div truediv floordiv mod pow matmul".split())
-#: Python's operators in place (`iadd`), and those of a reflected call (`radd`).
-_IN_PLACE = frozenset(f"i{name}" for name in (*_ARITHMETIC, "and", "or", "xor", "lshift", "rshift"))
+#: Python's operators in a reflected call (`radd`).
 _REFLECTED = frozenset(f"r{name}" for name in _ARITHMETIC)
 #: What ATen calls Python's operators, where the name is another one.
 _ATEN_NAMES = {
@@ -180,17 +184,23 @@ class Node:
         `operator.iadd`.
         """
         name = self.operator.strip("_")
-        if name in _IN_PLACE or name in _REFLECTED:
+        if name in OPERATORS_IN_PLACE or name in _REFLECTED:
             name = name[1:]
         return _ATEN_NAMES.get(name, name)
 
-    @property
-    def is_in_place(self) -> bool:
-        """Whether the operator's name says that it changes its first argument: `add_`,
-        `__setitem__`.
-        """
-        marked = self.operator.endswith("_") and not self.operator.endswith("__")
-        return marked or self.operator in ("setitem", "__setitem__")
+    # A graph of thousands of nodes is pruned thousands of times.
+    @functools.cached_property
+    def writes(self) -> bool:
+        """Whether it changes a tensor that it is given."""
+        options = self.layer.kwargs if self.layer is not None else self.kwargs
+        return is_write(self.target, self.args, dict(options))
+
+    def list_written(self) -> Iterator[str]:
+        """Names of the values that this node changes: those of `out`, or its first argument."""
+        if self.writes:
+            out = dict(self.kwargs).get("out")
+            given = (*self.args, *(value for _, value in self.kwargs), None)
+            yield from list_refs(given[0] if out is None else out)
 
     def list_refs(self) -> Iterator[str]:
         """Names of the values this node reads, with repetitions."""
@@ -358,16 +368,12 @@ def fold_scalars(graph: Graph) -> Graph:
 def is_impure(node: Node) -> bool:
     """Whether a node has an effect beyond its result.
 
-    In-place operations (`add_`, `__setitem__`), regions and switches of grad mode have one.
+    Operations in place (`add_`, `__setitem__`, `relu(inplace=True)`), those with `out`, regions and
+    switches of grad mode have one.
     """
     if node.op in ("enter", "exit", "grad_mode"):
         return True
-    return _writes(node) or node.operator == "_assert_tensor_metadata"
-
-
-def _writes(node: Node) -> bool:
-    """Whether a node changes its first argument."""
-    return node.is_in_place or node.operator.strip("_") in _IN_PLACE
+    return node.writes or node.operator == "_assert_tensor_metadata"
 
 
 #: What gives a tensor that lies in the memory of its first argument, or may.
@@ -383,12 +389,12 @@ def find_written_inputs(graph: Graph) -> frozenset[str]:
     lies_in = {item.name: item.name for item in graph.inputs}
     found = set()
     for node in graph.nodes:
+        changed = [lies_in[name] for name in node.list_written() if name in lies_in]
+        found.update(changed)
         first = node.args[0] if node.args else None
-        if not isinstance(first, Ref) or first.name not in lies_in:
-            continue
-        if _writes(node):
-            found.add(lies_in[first.name])
-        if _writes(node) or node.plain_operator in _VIEWS:
+        if len(changed) == 1:
+            lies_in[node.name] = changed[0]
+        elif node.plain_operator in _VIEWS and isinstance(first, Ref) and first.name in lies_in:
             lies_in[node.name] = lies_in[first.name]
     return frozenset(found)
 

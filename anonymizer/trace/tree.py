@@ -69,7 +69,7 @@ class Step:
         """
         if self.function is not None or self.stand_in is not None:
             return True
-        return self.node.is_in_place or dict(self.node.kwargs).get("out") is not None
+        return self.node.writes
 
     @property
     def changes(self) -> bool:

@@ -17,15 +17,13 @@ import torch
 
 from ..call import outputs
 from ..machine.public_names import NotInGraphError, find_public_name
+from ..protocol.captured_values import is_write
 from ..protocol.graphs import GraphNode, GraphShape
 
 _CALLS = ("call_function", "call_method", "call_module")
 _LEAVES = {
     "_enter_autocast": "_exit_autocast",
     "_enter_inference_mode": "_exit_inference_mode",
-}
-_IN_PLACE = {getattr(operator, name) for name in dir(operator) if name.startswith("__i")} - {
-    getattr(operator, name) for name in ("__index__", "__inv__", "__invert__")
 }
 
 
@@ -129,16 +127,8 @@ def _writes(module: Any, node: Any) -> bool:
         layer = module.get_submodule(node.target)
         return bool(getattr(layer, "inplace", False)) or any(True for _ in layer.buffers())
     name = _shorten(node)
-    return (
-        node.target is operator.setitem
-        or node.op == "call_function"
-        and node.target in _IN_PLACE
-        or name.endswith("_")
-        and not name.endswith("__")
-        and getattr(operator, name, None) is not node.target
-        or bool(node.kwargs.get("inplace"))
-        or "out" in node.kwargs
-    )
+    is_pythons = node.op == "call_function" and getattr(operator, name, None) is node.target
+    return is_write(f"operator.{name}" if is_pythons else name, node.args, node.kwargs)
 
 
 def _find_node_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:

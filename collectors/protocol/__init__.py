@@ -18,7 +18,8 @@ The modules in the order of the work, each of which may be imported by its name 
 - `kernels`: Triton
 
 `captured_values`, `captured_graph`, `captured_trace` and `program_source` are what is captured of a
-call, and gathered of the program around it: data that the anonymizer reads, too.
+call, and gathered of the program around it: data that the anonymizer reads, too. With the
+operations goes the one rule by which both sides tell those that write (`is_write`).
 
 The files that torch saves (`*.pt`) are written and read by the target alone. It needs
 the standard library only, and never imports what the host would have to wait for.

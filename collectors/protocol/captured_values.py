@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Literal, Optional, TypedDict, Union, final
+from typing import (
+    Collection,
+    Dict,
+    List,
+    Literal,
+    Mapping,
+    Optional,
+    Sequence,
+    TypedDict,
+    Union,
+    final,
+)
 
 
 @final
@@ -191,3 +202,39 @@ class EncodedOperation(TypedDict):
     args: List[Encoded]
     kwargs: Dict[str, Encoded]
     meta: ResultLayout
+
+
+#: Python's operators in place, as methods have them between underscores (`__iadd__`).
+OPERATORS_IN_PLACE: Collection[str] = frozenset(
+    "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift".split()
+)
+#: Functions of torch.nn.functional that change their input where `inplace` is set, and the position
+#: of that (`torch/nn/functional.py`, the same from 2.0 to 2.15).
+_INPLACE_POSITIONS: Mapping[str, int] = {
+    **dict.fromkeys("relu relu6 selu silu mish hardsigmoid hardswish".split(), 1),
+    **dict.fromkeys("elu celu leaky_relu".split(), 2),
+    **dict.fromkeys("dropout dropout1d dropout2d dropout3d threshold hardtanh".split(), 3),
+    **dict.fromkeys("alpha_dropout feature_alpha_dropout".split(), 3),
+    "rrelu": 4,
+}
+
+
+def is_write(target: str, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether an operation changes a tensor that it is given: in place, or the one of `out`.
+
+    Args:
+        target: a method, or a function with its module: `add_`, `__setitem__`, `operator.iadd`,
+            `torch.nn.functional.relu`. `operator.and_` has its underscore from Python.
+        args: by position; of those that may be constants only the constants are looked at.
+        kwargs: by keyword; of a layer those of its constructor.
+    """
+    module, _, name = target.rpartition(".")
+    plain = name.strip("_")
+    marked = name.endswith("_") and not name.endswith("__") and module != "operator"
+    if marked or plain == "setitem" or plain in OPERATORS_IN_PLACE:
+        return True
+    position = _INPLACE_POSITIONS.get(plain)
+    inplace = kwargs.get("inplace")
+    if position is not None and position < len(args):
+        inplace = args[position]
+    return inplace is True or kwargs.get("out") is not None

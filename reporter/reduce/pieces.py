@@ -18,7 +18,6 @@ from anonymizer.graph.ir import (
     Ref,
     TensorMeta,
     Value,
-    is_impure,
     map_value,
 )
 from reporter.reduce.graph_cuts import convert_to_input
@@ -130,7 +129,7 @@ class PieceExtractor:
         ]
         if read:
             return read
-        changed = [next(node.list_refs(), "") for node in nodes if is_impure(node)]
+        changed = [name for node in nodes for name in node.list_written()]
         return tensors[-1:] or [name for name in changed if self._is_tensor(name)][:1]
 
     def _find_input(self, name: str) -> list[tuple[str, Input]] | None:

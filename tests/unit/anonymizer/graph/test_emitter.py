@@ -9,7 +9,7 @@ import pytest
 from anonymizer.graph import emitter
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Alias, Atom, Graph, Input, Node, Ref, Seq
-from tests.support.graphs import call, tensor
+from tests.support.graphs import META, call, tensor
 
 
 def test_stock_layers_stand_for_parameters_of_their_own() -> None:
@@ -146,3 +146,34 @@ def test_each_size_that_changes_has_a_name_of_its_own() -> None:
     body = emitter.emit(Graph(inputs, nodes, (Ref("y"),), ((("s0", 3),), (("s0", 4),))))
     names = [name for name, _ in body.sizes]
     assert names[:2] == ["n", "m"] and names[7:9] == ["n2", "m2"] and names[14] == "n3"
+
+
+PART = call("p", "operator.getitem", Ref("x0"), Ref("x1"))
+READ = call("r", "torch.sum", Ref("p"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        call("s", "operator.setitem", Ref("x0"), Ref("x1"), 0.0, meta=None),
+        call("s", "torch.nn.functional.relu", Ref("x0"), inplace=True),
+        Node("s", "grad_mode", "torch.set_grad_enabled", (False,)),
+    ],
+)
+def test_a_part_is_read_before_what_is_changed_after_it(change: Node) -> None:
+    inputs = (tensor("x0"), tensor("x1"))
+    text = emitter.emit(Graph(inputs, (PART, change, READ), (Ref("r"),))).definitions
+    assert "    v0 = x[y]\n" in text and "return torch.sum(v0)" in text
+    text = emitter.emit(Graph(inputs, (change, PART, READ), (Ref("r"),))).definitions
+    assert "return torch.sum(x[y])" in text
+
+
+def test_an_item_of_a_tuple_stays_what_it_is() -> None:
+    nodes = (
+        call("t", "torch.split", Ref("x0"), 2, meta=(META, META)),
+        call("p", "operator.getitem", Ref("t"), 0),
+        call("s", "torch.nn.functional.relu", Ref("x0"), inplace=True, meta=None),
+        READ,
+    )
+    text = emitter.emit(Graph((tensor("x0"),), nodes, (Ref("r"),))).definitions
+    assert "return torch.sum(v0[0])" in text
