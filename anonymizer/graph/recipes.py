@@ -10,6 +10,7 @@ and that were therefore recorded.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,6 +34,18 @@ ONE_SIDED = ("negative", "positive")
 ALLOWED = "allowed"
 #: Most elements of a tensor that a program people read can spell out.
 MOST_VALUES = 1024
+#: The largest number of each dtype of floats, and of float64 for those that are not here.
+_LARGEST = {
+    "float32": 3.4028234663852886e38,
+    "bfloat16": 3.3895313892515355e38,
+    "float16": 65504.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+}
+#: The least and the greatest whole number that torch's factories take.
+_LEAST_WHOLE, _GREATEST_WHOLE = -(1 << 63), (1 << 63) - 1
 #: Of what dtype the parts of complex numbers are that `torch.complex` takes.
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 
@@ -83,7 +96,7 @@ def _choose_side(stats: TensorStatistics) -> bool | None:
 
 
 def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
-    low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
+    low, high = (limit_whole(stats.get(end, n)) for n, end in enumerate(("min", "max")))
     if meta.dtype == "bool" and level in MASKS:
         return Recipe("full", MASKS[level])
     if meta.dtype == "bool":
@@ -105,10 +118,18 @@ def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> R
     if level == "close" and stats.get("structure"):
         return _make_ordered(low, high, stats)
     padding = stats.get("padding")
+    end = limit_whole(high + 1)
     if padding is None:
-        return Recipe("randint", low, high + 1)
+        return Recipe("randint", low, end)
     share = clip_share(stats["padding_share"])
-    return Recipe("randint", low, high + 1, specials=((str(padding), share),))
+    return Recipe("randint", low, end, specials=((str(limit_whole(padding)), share),))
+
+
+def limit_whole(value: float) -> int:
+    """A whole number, or the nearest one to it that an int64 holds: the largest ones are beyond that
+    as floats, and as ends that are no longer included.
+    """
+    return int(min(max(value, _LEAST_WHOLE), _GREATEST_WHOLE))
 
 
 def _make_ordered(low: float, high: float, stats: TensorStatistics) -> Recipe:
@@ -166,27 +187,29 @@ def _choose_floats(meta: TensorMeta, stats: TensorStatistics, level: str) -> Rec
         return Recipe("rand" if low >= 0 else "randn")
     if level in ONE_SIDED and _crosses_zero(stats):
         low, high = (low, 0.0) if level == "negative" else (0.0, high)
-        return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
+        return Recipe("uniform", *_tidy_range(low, high, meta.dtype))
     if level == "moments" and not stats.get("constant"):
         return _make_normal(stats) or Recipe("randn")
-    return _add_specials(_make_recipe_within(low, high, stats, level), stats, level)
+    return _add_specials(_make_recipe_within(meta.dtype, stats, level), stats, level)
 
 
-def _make_recipe_within(low: float, high: float, stats: TensorStatistics, level: str) -> Recipe:
+def _make_recipe_within(dtype: str, stats: TensorStatistics, level: str) -> Recipe:
     """Values of the same range, and of the same sort: constant, ordered, whole, few, or any."""
+    low, high = stats["min"], stats["max"]
     if stats.get("constant"):
-        return Recipe("full", _tidy(low), 0)
+        return Recipe("full", _limit(_tidy(low), dtype), 0)
     if level == "close" and stats.get("structure") == "identity":
         return Recipe("eye")
     if level == "close" and stats.get("structure") == "definite":
         return Recipe("definite")
     if level == "close" and stats.get("structure"):
-        return _make_ordered(_tidy(low, math.floor), _tidy(high, math.ceil), stats)
-    if stats.get("integral") and abs(high) < 1e6:
+        return _make_ordered(*_tidy_range(low, high, dtype), stats)
+    few = stats.get("distinct", 0) if level != "range" else 0
+    if stats.get("integral") and max(abs(low), abs(high)) < 1e6 and (few < 2 or high - low < few):
         return Recipe("randint", math.floor(low), math.floor(high) + 1)
-    if level != "range" and stats.get("distinct", 0) > 1:
-        return _make_ties(stats)
-    return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
+    if few > 1:
+        return _make_ties(dtype, stats)
+    return Recipe("uniform", *_tidy_range(low, high, dtype))
 
 
 def _make_normal(stats: TensorStatistics) -> Recipe | None:
@@ -200,10 +223,12 @@ def _make_normal(stats: TensorStatistics) -> Recipe | None:
     return Recipe("normal", _tidy(mean) if abs(mean) > 0.01 * stats["std"] else 0.0, deviation)
 
 
-def _make_ties(stats: TensorStatistics) -> Recipe:
+def _make_ties(dtype: str, stats: TensorStatistics) -> Recipe:
     """Few different values, equally far apart: as many as there were, over the same range."""
-    low, high = stats["min"], stats["max"]
-    step = _tidy((high - low) / (stats["distinct"] - 1), math.ceil)
+    low, high, gaps = stats["min"], stats["max"], stats["distinct"] - 1
+    step = _limit(_tidy(high / gaps - low / gaps, math.ceil), dtype)
+    if not step:  # nearer to each other than floats are
+        return Recipe("uniform", *_tidy_range(low, high, dtype))
     first = math.floor(low / step)
     return Recipe("ties", first, first + stats["distinct"], step=step)
 
@@ -266,7 +291,23 @@ def _tidy(value: float, toward: Callable[[float], float] = round) -> float:
     if value == 0 or not math.isfinite(value):
         return 0.0
     scale = 10.0 ** math.floor(math.log10(abs(value)))
+    if not scale:  # the least floats of all
+        return 0.0
     return float(f"{toward(value / scale) * scale:.6g}")
+
+
+def _limit(value: float, dtype: str) -> float:
+    """The nearest number that a dtype of floats holds."""
+    most = _LARGEST.get(dtype, sys.float_info.max)
+    return min(max(value, -most), most)
+
+
+def _tidy_range(low: float, high: float, dtype: str) -> tuple[float, float]:
+    """The ends of a range to one digit, outwards as far as the dtype holds them and their
+    distance.
+    """
+    low, high = _limit(_tidy(low, math.floor), dtype), _limit(_tidy(high, math.ceil), dtype)
+    return (low, high) if high - low == _limit(high - low, dtype) else (low / 2, high / 2)
 
 
 def write_contiguous_tensor(
@@ -285,6 +326,10 @@ def write_contiguous_tensor(
 
 
 def _write_tensor(recipe: Recipe, wanted: _TensorText) -> str:
+    if wanted.dtype.startswith("float8"):  # random numbers and arithmetic are for wider ones alone
+        text = _write_tensor(recipe, replace(wanted, dtype="float32"))
+        text = text if recipe.specials else parenthesize_operand(text)
+        return f"{text}.to(torch.{wanted.dtype})"
     text = _write_base(recipe, wanted)
     for value, share in recipe.specials:
         masked = f"torch.rand({wanted.sizes}{wanted.where}) < {share:g}"

@@ -13,7 +13,7 @@ import torch.fx
 
 from ..protocol.captured_values import ElementValue, TensorStatistics, ValueStructure
 from . import bodies
-from .value_structure import find_padding, find_structure, is_identity
+from .value_structure import find_padding, find_structure, is_identity, read_number, widen
 
 _WHOLE = 1 << 24
 _FEW = 16
@@ -96,25 +96,26 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
     found["positive_inf_share"] = float((wide == float("inf")).double().mean())
     found["negative_inf_share"] = float((wide == -float("inf")).double().mean())
     if finite.numel():
-        found["min"], found["max"] = float(finite.min()), float(finite.max())
+        entries = finite if data.is_floating_point() else widen(data).reshape(-1)
+        flat = entries[:100000]
         found["mean"] = float(finite.mean())
         found["std"] = float(finite.std()) if finite.numel() > 1 else 0.0
         found["integral"] = bool((finite == finite.floor()).all())
         found["zero_share"] = float((finite == 0).double().mean())
         if not data.is_floating_point():
-            found.update(_describe_padding(finite))
+            found.update(_describe_padding(entries))
         if "padding" in found:
-            entries = finite[finite != found["padding"]]
-            found["min"], found["max"] = float(entries.min()), float(entries.max())
+            entries = entries[entries != found["padding"]]
         elif finite.numel() == wide.numel():
             found.update(_describe_structure(data, tensor.requires_grad))
-        flat = finite.reshape(-1)[:100000]
+        found["min"], found["max"] = read_number(entries.min()), read_number(entries.max())
         found["constant"] = bool((flat == flat[0]).all())
-        if flat.numel() <= 10000 or not found["integral"]:
+        if flat.numel() <= 10000 or data.is_floating_point():
             different = int(flat[:10000].unique().numel())
             found["unique"] = flat.numel() <= 10000 and different == flat.numel()
             # few values that come again and again, which a continuous stand-in would never repeat
-            if different <= _FEW and 4 * different <= flat.numel() and not found["integral"]:
+            recur = different <= _FEW and 4 * different <= flat.numel()
+            if recur and data.is_floating_point():
                 found["distinct"] = different
     return found
 

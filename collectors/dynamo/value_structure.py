@@ -18,6 +18,20 @@ _MOST_ROWS = 512
 _ROUNDING = 1e-5
 
 
+def widen(values: torch.Tensor) -> torch.Tensor:
+    """Real numbers of any dtype as float64, or whole ones as int64, of which float64 loses those
+    beyond 2 ** 53; those of uint64 are more than int64 holds.
+    """
+    is_whole = not values.is_floating_point() and values.dtype is not getattr(torch, "uint64", None)
+    return values.long() if is_whole else values.double()
+
+
+def read_number(value: torch.Tensor) -> float:
+    """A finite number of one element; an int where no float is the same."""
+    number = value.item()
+    return float(number) if float(number) == number else number
+
+
 def find_padding(values: torch.Tensor) -> Optional[int]:
     """The number that says "nothing here" in indices and labels, which no operator takes for one of
     them: the only negative one, below -1 (`ignore_index=-100` of torch's losses), or one that
@@ -35,9 +49,10 @@ def find_padding(values: torch.Tensor) -> Optional[int]:
         return None
     if low < -1 and above.min() >= 0:
         return int(low)
-    width = max(int(below.max() - below.min()), _FAR)
+    last = int(below.max())  # a difference may be more than the dtype holds
+    width = max(last - int(below.min()), _FAR)
     recurs = int((values == high).sum()) > 1
-    return int(high) if recurs and high - below.max() > width else None
+    return int(high) if recurs and int(high) - last > width else None
 
 
 def is_identity(values: torch.Tensor) -> bool:

@@ -11,7 +11,7 @@ from typing import Optional
 import torch
 from torch import nn
 
-from ..dynamo.value_structure import find_padding, find_structure
+from ..dynamo.value_structure import find_padding, find_structure, read_number, widen
 from ..protocol.program_source import SpecStatistics, TensorSpec
 
 
@@ -53,13 +53,13 @@ def _measure_pattern(value: torch.Tensor) -> SpecStatistics:
     finite = wide[torch.isfinite(wide)]
     found["has_nan"] = bool(torch.isnan(wide).any())
     if finite.numel():
-        padding = None if value.is_floating_point() else find_padding(finite)
-        entries = finite
+        entries = finite if value.is_floating_point() else widen(value.cpu()).reshape(-1)
+        padding = None if value.is_floating_point() else find_padding(entries)
         if padding is not None:
-            entries = finite[finite != padding]
             found["padding"] = padding
-            found["padding_share"] = float((finite == padding).double().mean())
-        found["min"], found["max"] = float(entries.min()), float(entries.max())
+            found["padding_share"] = float((entries == padding).double().mean())
+            entries = entries[entries != padding]
+        found["min"], found["max"] = read_number(entries.min()), read_number(entries.max())
         found["integral"] = bool((finite == finite.floor()).all())
         found["distinct"] = bool(
             finite.numel() <= 10000 and finite.unique().numel() == finite.numel()

@@ -12,7 +12,7 @@ from anonymizer.graph.layouts import (
     is_contiguous,
     order_dimensions,
 )
-from anonymizer.graph.recipes import clip_share, write_definite
+from anonymizer.graph.recipes import clip_share, limit_whole, write_definite
 from collectors.protocol.program_source import SpecStatistics, TensorSpec
 
 #: How many dimensions a tensor of a pattern has.
@@ -161,17 +161,17 @@ def _write_values(spec: TensorSpec, exact: bool) -> str:
     known, low, high = "min" in stats, stats.get("min", 0.0), stats.get("max", 0.0)
     if dtype in _INTEGERS or (stats.get("integral") and known and high - low < 1 << 24):
         kind = ("" if dtype == "int64" else f", dtype=torch.{dtype}") + options
-        bottom, top = (int(low), int(high)) if known else (0, 1)
+        bottom, top = (limit_whole(low), limit_whole(high)) if known else (0, 1)
         if stats.get("distinct") and bottom == 0 and top + 1 == prod(shape):
             flat = f"torch.randperm({top + 1}{kind})"
             return flat if len(shape) == 1 else f"{flat}.reshape({_write_shape(shape)})"
-        drawn = f"torch.randint({bottom}, {top + 1}, {_write_tuple(shape)}{kind})"
+        drawn = f"torch.randint({bottom}, {limit_whole(top + 1)}, {_write_tuple(shape)}{kind})"
         if "padding" not in stats:
             return drawn
         chosen = (
             f"torch.rand({_write_shape(shape)}{options}) < {clip_share(stats['padding_share'])}"
         )
-        return f"{drawn}.masked_fill({chosen}, {stats['padding']})"
+        return f"{drawn}.masked_fill({chosen}, {limit_whole(stats['padding'])})"
     if dtype.startswith("float8"):
         return f"torch.randn({_write_shape(shape)}{options}).to(torch.{dtype})"
     if known and low >= 0 and high <= 1:

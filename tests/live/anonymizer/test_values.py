@@ -263,3 +263,42 @@ def test_allowed_values_are_cut_with_their_tensor() -> None:
     meta = TensorMeta((2, 2), "float32", (2, 1))
     recipe = Recipe("literal", values=tuple(tensor.flatten().tolist()), shape=(3, 4))
     assert torch.equal(made(meta, recipe), tensor[:2, :2])
+
+
+def test_the_largest_whole_numbers_are_not_rounded() -> None:
+    most = torch.iinfo(torch.int64).max
+    for tensor in (torch.tensor([0, 3, most, most, 1]), torch.tensor([2, most - 1, 5])):
+        found, spec = measure_distribution(tensor), read_tensor_spec(tensor)
+        largest = found.get("padding", found["max"])
+        assert largest == int(tensor.max()) == spec["stats"].get("padding", spec["stats"]["max"])
+        meta = TensorMeta((40,), "int64", (1,))
+        for level in LEVELS:
+            values = made(meta, make_recipe_chooser(level)(meta, found))
+            assert int(values.max()) > 1 << 60
+        assert (
+            eval(write_spec({**spec, "shape": [40], "stride": [1]}), {"torch": torch}).max()
+            > 1 << 60
+        )
+
+
+MASK = torch.zeros(40, 40).masked_fill(torch.ones(40, 40).triu(1) > 0, -1.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("level", ["range", "close"])
+def test_a_mask_of_the_least_number_stays_finite(dtype: torch.dtype, level: str) -> None:
+    """What models add to the scores of attention: 0, or the least number of the dtype."""
+    tensor = MASK.to(dtype) * torch.finfo(dtype).max
+    meta = TensorMeta((40, 40), str(dtype)[6:], (40, 1))
+    values = made(meta, make_recipe_chooser(level)(meta, measure_distribution(tensor)))
+    assert values.isfinite().all() and values.min() < values.max() <= 0
+    assert level == "range" or values.unique().numel() == 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_small_floats_can_be_made(dtype: torch.dtype) -> None:
+    tensor = (torch.randn(40) * 9).to(dtype)
+    meta = TensorMeta((40,), str(dtype)[6:], (1,))
+    for level in LEVELS:
+        values = made(meta, make_recipe_chooser(level)(meta, measure_distribution(tensor)))
+        assert values.float().isfinite().all() and values.float().unique().numel() > 3

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from typing import Any
+
 import pytest
 
 from anonymizer.graph import recipes
@@ -83,3 +87,89 @@ def test_masks_of_one_value_come_last() -> None:
         assert recipes.make_recipe_chooser(level)(number, FINITE) == recipes.make_recipe_chooser(
             "plain"
         )(number, FINITE)
+
+
+def write(dtype: str, stats: dict[str, Any], level: str) -> str:
+    meta = TensorMeta((16,), dtype)
+    recipe = recipes.make_recipe_chooser(level)(meta, stats)
+    return recipes.write_contiguous_tensor(recipe, meta.shape, dtype, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "most"),
+    [
+        ("float32", 3.4028234663852886e38),
+        ("bfloat16", 3.3895313892515355e38),
+        ("float64", 1.7976931348623157e308),
+    ],
+)
+def test_a_mask_of_the_least_number_keeps_its_two_values(dtype: str, most: float) -> None:
+    """What models add to the scores of attention: 0, or the least number of the dtype."""
+    stats = {"min": -most, "max": 0.0, "integral": True, "zero_share": 0.5, "distinct": 2}
+    typed = "" if dtype == "float32" else f", dtype=torch.{dtype}"
+    assert write(dtype, stats, "range") == f"torch.rand(16{typed}) * {most!r} - {most!r}"
+    ties = f"torch.randint(-1, 1, (16,), dtype=torch.{dtype}) * {most!r}"
+    assert write(dtype, stats, "close") == ties
+    constant = f"-{most!r}" if dtype == "float64" else "-3e+38"
+    every = write(dtype, {**stats, "constant": True}, "range")
+    assert every == f"torch.full((16,), {constant}{typed})"
+
+
+@pytest.mark.parametrize("level", ["range", "close", "negative", "positive"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_range_and_its_width_stay_within_the_dtype(dtype: str, level: str) -> None:
+    most = {"float16": 65504.0, "float32": 3.4028234663852886e38}.get(dtype, sys.float_info.max)
+    stats = {"min": -most, "max": most, "integral": False}
+    text = write(dtype, stats, level)
+    numbers = [float(number) for number in re.findall(r"[*+-] ([\d.e+]+)", text)]
+    assert numbers and max(numbers) <= most, text
+
+
+@pytest.mark.parametrize("last", [(1 << 63) - 1, 9.223372036854775807e18])
+@pytest.mark.parametrize("level", recipes.LEVELS)
+def test_ends_of_whole_numbers_are_those_that_torch_takes(last: float, level: str) -> None:
+    stats = {"min": 0, "max": last, "integral": True, "constant": False}
+    assert write("int64", stats, level) == "torch.randint(0, 9223372036854775807, (16,))"
+    padded = {**stats, "max": 5, "padding": int(last), "padding_share": 0.25}
+    assert write("int64", padded, level).endswith("< 0.2, 9223372036854775807)")
+    assert write("int64", {**stats, "constant": True, "min": last}, level) == (
+        "torch.full((16,), 9223372036854775807, dtype=torch.int64)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("distinct", "last", "text"),
+    [
+        (3, 2.0, "torch.randint(0, 3, (16,), dtype=torch.float32)"),
+        (2, 5.0, "torch.randint(0, 2, (16,), dtype=torch.float32) * 5.0"),
+        (0, 5.0, "torch.randint(0, 6, (16,), dtype=torch.float32)"),
+    ],
+)
+def test_few_whole_numbers_are_as_far_apart_as_they_were(
+    distinct: int, last: float, text: str
+) -> None:
+    stats = {"min": 0.0, "max": last, "integral": True, "distinct": distinct}
+    assert write("float32", stats, "close") == text
+    assert write("float32", stats, "range").endswith(
+        f"{int(last) + 1}, (16,), dtype=torch.float32)"
+    )
+
+
+def test_few_values_that_lie_too_close_are_any_of_their_range() -> None:
+    near = {"min": 0.0, "max": 5e-324, "integral": False, "distinct": 3}
+    assert write("float64", near, "close").startswith("torch.rand(16, dtype=torch.float64)")
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize(
+    ("level", "text"),
+    [
+        ("plain", "torch.randn(16)"),
+        ("range", "(torch.rand(16) * 3.0 - 1.0)"),
+        ("close", '(torch.rand(16) * 3.0 - 1.0).masked_fill(torch.rand(16) < 0.5, float("nan"))'),
+    ],
+)
+def test_small_floats_are_made_of_wider_ones(dtype: str, level: str, text: str) -> None:
+    """`torch.randn` and arithmetic are not implemented for them."""
+    stats = {**FINITE, "nan_share": 0.5}
+    assert write(dtype, stats, level) == f"{text}.to(torch.{dtype})"
