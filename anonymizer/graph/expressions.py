@@ -162,12 +162,10 @@ class ExpressionWriter:
         if len(node.args) == 2 and not node.kwargs:
             left, right = node.args
             if node.target in SPECIAL_METHODS:
-                sign = SPECIAL_METHODS[node.target]
-                return f"{self.write_operand(left)} {sign} {self.write_operand(right)}"
+                return self._write_infix(left, SPECIAL_METHODS[node.target], right)
             # a tensor on the left would be asked first, by another method
             if node.target in REFLECTED_METHODS and not isinstance(right, Ref):
-                sign = REFLECTED_METHODS[node.target]
-                return f"{self.write_operand(right)} {sign} {self.write_operand(left)}"
+                return self._write_infix(right, REFLECTED_METHODS[node.target], left)
         receiver = _write_receiver(self.write_operand(node.args[0]))
         return f"{receiver}.{self.write_call(node, 1, node.target)}"
 
@@ -179,8 +177,7 @@ class ExpressionWriter:
         """
         target = node.target
         if target in INFIX and len(node.args) == 2:
-            left, right = (self.write_operand(value) for value in node.args)
-            return f"{left} {INFIX[target]} {right}"
+            return self._write_infix(node.args[0], INFIX[target], node.args[1])
         if target in _PREFIX:
             return f"{_PREFIX[target]}{self.write_operand(node.args[0])}"
         if target == "getattr":
@@ -196,6 +193,12 @@ class ExpressionWriter:
                 f"{owner}[{self._write_index(node.args[1])}] = {self.write_operand(node.args[2])}"
             )
         return self.write_call(node)
+
+    def _write_infix(self, left: Value, sign: str, right: Value) -> str:
+        base = self.write_operand(left)
+        if sign == "**" and base.startswith("-"):  # -2 ** x is -(2 ** x)
+            base = f"({base})"
+        return f"{base} {sign} {self.write_operand(right)}"
 
     def _write_index(self, value: Value) -> str:
         if isinstance(value, Seq) and value.kind == "tuple":

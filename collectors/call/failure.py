@@ -31,6 +31,10 @@ _MAX_MESSAGE = 20000
 #: here.
 _GENERATED = re.compile(r"c[a-z2-7]{50,52}\.py")
 GENERATED = "torch/_inductor/generated"
+#: What torch.fx calls the text that it compiles for a graph, with a number behind it, and what all of
+#: them are called here (`_exec_with_source` in `torch/fx/graph_module.py`, 2.0 to 2.15).
+_GRAPH_CODE = "<eval_with_key>"
+GRAPH_CODE = "torch/fx/generated"
 #: A kernel in the wrapper that Inductor generates, and the lines of it that a C++ compiler quotes.
 _KERNEL = re.compile(r"^(\w+) = async_compile\.cpp\w*\(.*?'''(.*?)'''", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"\berror: .*\n +\d+ \|(.*)")
@@ -90,6 +94,8 @@ def _list_frames(error: BaseException, torch_root: str) -> List[FailureFrame]:
         name = "torch/" + path[len(torch_root) :].replace(os.sep, "/") if is_torch else path
         if _GENERATED.fullmatch(os.path.basename(path)):
             name, is_torch = GENERATED, True
+        elif os.path.basename(path).startswith(_GRAPH_CODE):
+            name, is_torch = GRAPH_CODE, True
         frames.append(
             {"file": name, "function": frame.f_code.co_name, "line": line, "torch": is_torch}
         )

@@ -24,7 +24,8 @@ _FRAMES = 3
 #: Frames through which every compilation goes, or every exception is raised: they tell nothing of
 #: this one.
 _EVERYWHERE = re.compile(
-    r":(?:_fn|wrapper|inner|__call__|_call_impl|_wrapped_call_impl|time_wrapper|compile_wrapper"
+    r"^torch/fx/generated:"
+    r"|:(?:_fn|wrapper|inner|__call__|_call_impl|_wrapped_call_impl|time_wrapper|compile_wrapper"
     r"|_TorchDynamoContext"
     r"|catch_errors|run|step|transform|unimplemented\w*|_compile_fx_inner|decorate_context"
     r"|<module>|main)$"

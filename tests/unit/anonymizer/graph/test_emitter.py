@@ -127,6 +127,8 @@ def test_a_tensor_is_changed_in_place_by_its_own_name() -> None:
     ("method", "args", "text"),
     [
         ("__rpow__", (Ref("x0"), True), "True ** x"),
+        ("__rpow__", (Ref("x0"), -2.0), "(-2.0) ** x"),
+        ("__rsub__", (Ref("x0"), -2), "-2 - x"),
         ("__rsub__", (Ref("x0"), 2), "2 - x"),
         ("__and__", (Ref("x0"), Ref("x0")), "x & x"),
         # Python would ask the tensor on the left first, by another method
@@ -177,3 +179,9 @@ def test_an_item_of_a_tuple_stays_what_it_is() -> None:
     )
     text = emitter.emit(Graph((tensor("x0"),), nodes, (Ref("r"),))).definitions
     assert "return torch.sum(v0[0])" in text
+
+
+def test_a_negative_base_is_not_the_negative_of_a_power() -> None:
+    node = call("y", "operator.pow", -2, Ref("x0"))
+    text = emitter.emit(Graph((tensor("x0"),), (node,), (Ref("y"),))).definitions
+    assert "return (-2) ** x" in text

@@ -4,9 +4,11 @@ code.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from collectors.call.failure import find_key_line
+from collectors.call.failure import GENERATED, GRAPH_CODE, _list_frames, find_key_line
 
 KERNEL = """at 8:11:
 def triton_poi_fused_relu_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
@@ -58,3 +60,22 @@ Traceback (most recent call last):
 )
 def test_the_problem_is_named_and_not_the_place(message: str, line: str) -> None:
     assert find_key_line(message) == line
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("<eval_with_key>.3", GRAPH_CODE),
+        ("/tmp/x/c" + "a" * 51 + ".py", GENERATED),
+        ("/opt/torch/nn/functional.py", "torch/nn/functional.py"),
+        ("/home/me/model.py", ""),
+    ],
+)
+def test_the_code_of_a_graph_is_torchs(file: str, name: str) -> None:
+    """What an operator says that it calls would else count as words of the program's own."""
+    names: dict[str, Any] = {}
+    exec(compile("def forward():\n    raise RuntimeError", file, "exec"), names)
+    with pytest.raises(RuntimeError) as raised:
+        names["forward"]()
+    last = _list_frames(raised.value, "/opt/torch/")[-1]
+    assert (last["file"], last["torch"]) == (name or file, bool(name))

@@ -23,10 +23,11 @@ def failure(
     return {"exception": exception, "first_line": first_line, "frames": rows}
 
 
-CALL, LOWER, WRAP = (
+CALL, LOWER, WRAP, GRAPH = (
     "torch/_inductor/graph.py:call_function",
     "torch/_inductor/lowering.py:cat",
     "torch/_dynamo/eval_frame.py:_fn",
+    "torch/fx/generated:forward",
 )
 CRASH = compute_fingerprint(
     Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E", WRAP, CALL, LOWER)
@@ -46,7 +47,7 @@ SAME = [
             Kind.CRASH,
             Layer.INDUCTOR,
             [],
-            failure("E", WRAP, WRAP, CALL, LOWER, first_line="size 12"),
+            failure("E", WRAP, WRAP, CALL, LOWER, GRAPH, first_line="size 12"),
         ),
     ),
     (
