@@ -96,7 +96,7 @@ def _choose_side(stats: TensorStatistics) -> bool | None:
 
 
 def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> Recipe:
-    low, high = (limit_whole(stats.get(end, n)) for n, end in enumerate(("min", "max")))
+    low, high = limit_whole(stats.get("min", 0)), limit_whole(stats.get("max", 1))
     if meta.dtype == "bool" and level in MASKS:
         return Recipe("full", MASKS[level])
     if meta.dtype == "bool":

@@ -21,11 +21,14 @@ AS_EAGER = ("except Exception:", "    return")
 _OUTPUT_SUFFIX = " in output {n}"
 
 
-def write_main(assertion: ReproAssertion) -> list[str]:
+def write_main(assertion: ReproAssertion, has_complex: bool = False) -> list[str]:
     """`main()`, which returns where the bug is gone, raises where it is there, and exits with 125
     where this machine cannot tell.
+
+    Args:
+        has_complex: whether some of what is compared may be complex numbers.
     """
-    return ["def main():", *indent(_list_steps(assertion))]
+    return ["def main():", *indent(_list_steps(assertion, has_complex))]
 
 
 def find_named_output(message: str) -> int | None:
@@ -49,7 +52,7 @@ def _write_sizes(call: CallSizes) -> str:
     return ", ".join(str(size) for _, size in call)
 
 
-def _list_steps(assertion: ReproAssertion) -> list[str]:
+def _list_steps(assertion: ReproAssertion, has_complex: bool) -> list[str]:
     calls = write_run_arguments(assertion)
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(assertion)}{calls})"
@@ -63,7 +66,9 @@ def _list_steps(assertion: ReproAssertion) -> list[str]:
         return [*_try_eager(f"expected = {eager}"), *_compare_property(assertion, compiled)]
     if assertion.kind in WRONG_VALUES:
         exact = f"run(lambda model: model{calls}, double=True)"
-        return [*_try_eager(f"expected = {eager}"), *_compare_values(assertion, compiled, exact)]
+        wide = "cdouble" if has_complex else "double"  # which drops imaginary parts
+        compared = _compare_values(assertion, compiled, exact, wide)
+        return [*_try_eager(f"expected = {eager}"), *compared]
     return [*_try_eager(eager), compiled]
 
 
@@ -105,41 +110,50 @@ def _expect_refusal(assertion: ReproAssertion, eager: str, compiled: str) -> lis
     return lines
 
 
-def _compare_values(assertion: ReproAssertion, compiled: str, exact: str) -> list[str]:
-    """The two runs, held against one in float64 where there is one."""
+def _compare_values(assertion: ReproAssertion, compiled: str, exact: str, wide: str) -> list[str]:
+    """The two runs, held against one in float64 where there is one; `wide` is the method that makes
+    both sides of a difference so.
+    """
     prefix = assertion.kind.replace("_", " ")
     which = _OUTPUT_SUFFIX if assertion.names_output else ""
+    compared, reference = ("u, v", "w") if assertion.by_size else ("e, a", "x")
     if not assertion.double:
-        message = f"{prefix}: max abs error {{error:.4g}} against eager{which}"
+        error = f"(a.{wide}() - e.{wide}()).abs().max()"  # what is empty has none, and is the same
         return [
             f"actual = {compiled}",
             _write_loop(assertion, "e, a", "expected, actual"),
-            "    error = (a.double() - e.double()).abs().max().item()",
             *_normalize(assertion, "e, a", "e"),
-            f'    assert same(e, a, equal_nan=True), f"{message}"',
+            f"    assert same({compared}, equal_nan=True), (",
+            f'        f"{prefix}: max abs error {{{error}:.4g}} against eager{which}"',
+            "    )",
         ]
     message = f"{prefix}: eager is off by {{off[0]:.4g}} from float64, compiled by {{off[1]:.4g}}"
     message += which
+    error = f"(t.{wide}() - x.{wide}())" + (".abs()" if wide == "cdouble" else "")
     return [
         f"actual = {compiled}",
         f"exact = {exact}",
         _write_loop(assertion, "e, a, x", "expected, actual, exact"),
-        "    off = [(t.double() - x.double()).square().mean().sqrt().item() for t in (e, a)]",
+        f"    off = [{error}.square().mean().sqrt().item() for t in (e, a)]",
         *_normalize(assertion, "e, a, x", "x"),
-        "    assert same(e, a, fp64_ref=x, equal_nan=True), (",
+        f"    assert same({compared}, fp64_ref={reference}, equal_nan=True), (",
         f'        f"{message}"',
         "    )",
     ]
 
 
 def _normalize(assertion: ReproAssertion, names: str, by: str) -> list[str]:
-    """Brings values that are smaller than the absolute tolerance of `same` to the size of one."""
+    """Makes of values that are smaller than the absolute tolerance of `same` others of the size of
+    one: `u`, `v` and, for float64, `w`.
+    """
     if not assertion.by_size:
         return []
+    made = "u, v, w"[: len(names)]
     return [
+        f"    {made} = {names}",
         f"    if {by}.is_floating_point() and {by}.numel():",
         f"        scale = {by}.abs().max().item() or 1.0",
-        f"        {names} = {names.replace(',', ' / scale,')} / scale",
+        f"        {made} = {names.replace(',', ' / scale,')} / scale",
     ]
 
 
@@ -255,10 +269,13 @@ def _compare_each_tensor(assertion: ReproAssertion, wrong: str, name: Property) 
     access = ".stride()" if name == Property.STRIDE else f".{name}"
     message = f"{wrong} is {{e{access}}} in eager, {{a{access}}} compiled"
     message += _OUTPUT_SUFFIX if assertion.names_output else ""
+    compared, more = access, ""
+    if name == Property.STRIDE:  # as in `_strides_differ` of `collectors.call.comparison`
+        compared, more = f".squeeze(){access}", " and e.numel()"
     return [
         _write_loop(assertion, "e, a", "expected, actual"),
-        "    if isinstance(e, torch.Tensor):",
-        f"        assert e{access} == a{access}, (",
+        f"    if isinstance(e, torch.Tensor){more}:",
+        f"        assert e{compared} == a{compared}, (",
         f'            f"{message}"',
         "        )",
     ]

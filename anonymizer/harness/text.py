@@ -7,10 +7,15 @@ and `main`, which holds two runs against each other.
 
 from __future__ import annotations
 
+import re
+
 from anonymizer.graph.imports import list_imports
 from anonymizer.graph.repro import REFUSED, ReproAssertion, ReproBody, indent
 from anonymizer.harness.main import AS_EAGER, write_main, write_run_arguments
 from anonymizer.harness.run import write_helpers, write_run
+
+#: What makes complex numbers.
+_COMPLEX = re.compile(r"complex|cfloat|cdouble|chalf|fft|stft|polar|linalg\.eig|\d[jJ]\b")
 
 
 def render_harness(body: ReproBody, assertion: ReproAssertion) -> str:
@@ -24,7 +29,8 @@ def render_harness(body: ReproBody, assertion: ReproAssertion) -> str:
         A script with `inputs()` and `main()`, which needs torch and the standard library alone.
     """
     body = body.with_seed(assertion.seed)
-    run, main = write_run(body, assertion), write_main(assertion)
+    has_complex = any(_COMPLEX.search(text) for text in (body.definitions, *body.inputs))
+    run, main = write_run(body, assertion), write_main(assertion, has_complex)
     run = [*write_helpers(run), *run]
     prelude_imports, prelude = assertion.split_prelude()
     text = "\n".join([*run, *main, body.definitions, prelude, *body.inputs])

@@ -163,6 +163,46 @@ def test_values_below_the_absolute_tolerance_are_compared_by_their_size(double: 
     body = emitter.emit(chain(1, 1))
     text = render_harness(body, ReproAssertion("wrong_result", double=double, by_size=True))
     compile(text, "repro", "exec")
-    assert ("e, a, x = e / scale, a / scale, x / scale" in text) is double
-    assert ("        e, a = e / scale, a / scale\n" in text) is not double
+    assert ("u, v, w = e / scale, a / scale, x / scale" in text) is double
+    assert ("same(u, v, fp64_ref=w, equal_nan=True)" in text) is double
+    assert ("        u, v = e / scale, a / scale\n" in text) is not double
     assert "scale" not in render_harness(body, ReproAssertion("wrong_result", double=double))
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize(
+    ("program", "given", "is_complex"),
+    [
+        ("x.exp()", "torch.randn(3, dtype=torch.complex64)", True),
+        ("torch.fft.fft(x)", "torch.randn(3)", True),
+        ("x * 2j", "torch.randn(3)", True),
+        ("x.exp()", "torch.randn(3)", False),
+    ],
+)
+def test_errors_of_complex_numbers_are_those_of_both_parts(
+    program: str, given: str, is_complex: bool, double: bool
+) -> None:
+    """`double()` drops the imaginary part, in which alone a gradient may be wrong."""
+    body = ReproBody(f"def repro(x):\n    return {program}", "repro", (f"return ({given},)",))
+    text = render_harness(body, ReproAssertion("wrong_gradient", backward="sum", double=double))
+    compile(text, "repro", "exec")
+    compared = text[text.index("def main") :]
+    assert compared.count("cdouble()") == (2 if is_complex else 0)
+    assert compared.count(").abs()") == (is_complex or not double)
+
+
+def test_an_output_without_elements_has_no_error_to_be_computed() -> None:
+    """`max()` raises for it."""
+    assertion = ReproAssertion("wrong_result", double=False)
+    text = render_harness(emitter.emit(chain(3, 1)), assertion)
+    same, error = text.index("assert same("), text.index(".max()")
+    assert same < error < text.index("against eager")
+
+
+def test_strides_of_dimensions_of_one_element_say_nothing() -> None:
+    text = render_harness(
+        emitter.emit(chain(3, 1)), ReproAssertion("wrong_metadata", property="stride")
+    )
+    assert "assert e.squeeze().stride() == a.squeeze().stride(), (" in text
+    assert "stride is {e.stride()} in eager, {a.stride()} compiled" in text
+    assert "if isinstance(e, torch.Tensor) and e.numel():" in text
