@@ -24,9 +24,11 @@ def describe(culprit: CulpritSection) -> str:
         if culprit.subsystem is not None
         else []
     )
+    judged = sum(1 for switch in culprit.switches if switch.gone is not None)
     if culprit.workaround:
-        parts.append(f"It goes away with {' and '.join(culprit.workaround)}.")
-    elif culprit.switches:
-        judged = sum(1 for switch in culprit.switches if switch.gone is not None)
+        with_settings = f"It goes away with {' and '.join(culprit.workaround)}"
+        only = ", but not in the backend of the call itself" if culprit.confirmed is False else ""
+        parts.append(f"{with_settings}{only}.")
+    elif judged:
         parts.append(f"None of {judged} settings makes it go away.")
     return " ".join(parts)

@@ -17,6 +17,16 @@ def test_the_operation_from_which_on_compiled_is_off_is_named() -> None:
     assert "off by 2 from operation 2, torch.f1 on" in _describe(0.0, 2.0, 3.0)
 
 
+def test_without_float64_rounding_is_no_fault() -> None:
+    def describe(compiled: float) -> str:
+        point = {"position": 0, "operator": "torch.sin", "reference": "eager", "eager": 0.0}
+        return describe_divergence({"of": 3, "points": [{**point, "compiled": compiled}]})
+
+    assert "agree after the one operation" in describe(1e-7)
+    assert describe(0.5).startswith("Compiled is 0.5 from eager from operation 1, torch.sin on (1")
+    assert "eager is off by 0" not in describe(0.5)
+
+
 def test_operations_that_agree_are_counted_in_plain_english() -> None:
     assert "after each of the 2 operations measured" in _describe(0.0, 0.0)
     assert "after the one operation measured" in _describe(0.0)
