@@ -126,8 +126,8 @@ def _choose_integers(meta: TensorMeta, stats: TensorStatistics, level: str) -> R
 
 
 def limit_whole(value: float) -> int:
-    """A whole number, or the nearest one to it that an int64 holds: the largest ones are beyond that
-    as floats, and as ends that are no longer included.
+    """A whole number, or the nearest one to it that an int64 holds: the largest ones are beyond
+    that as floats, and as ends that are no longer included.
     """
     return int(min(max(value, _LEAST_WHOLE), _GREATEST_WHOLE))
 
@@ -187,7 +187,7 @@ def _choose_floats(meta: TensorMeta, stats: TensorStatistics, level: str) -> Rec
         return Recipe("rand" if low >= 0 else "randn")
     if level in ONE_SIDED and _crosses_zero(stats):
         low, high = (low, 0.0) if level == "negative" else (0.0, high)
-        return Recipe("uniform", *_tidy_range(low, high, meta.dtype))
+        return _make_uniform(low, high, meta.dtype)
     if level == "moments" and not stats.get("constant"):
         return _make_normal(stats) or Recipe("randn")
     return _add_specials(_make_recipe_within(meta.dtype, stats, level), stats, level)
@@ -209,7 +209,12 @@ def _make_recipe_within(dtype: str, stats: TensorStatistics, level: str) -> Reci
         return Recipe("randint", math.floor(low), math.floor(high) + 1)
     if few > 1:
         return _make_ties(dtype, stats)
-    return Recipe("uniform", *_tidy_range(low, high, dtype))
+    return _make_uniform(low, high, dtype)
+
+
+def _make_uniform(low: float, high: float, dtype: str) -> Recipe:
+    low, high = _tidy_range(low, high, dtype)
+    return Recipe("uniform", low, high)
 
 
 def _make_normal(stats: TensorStatistics) -> Recipe | None:
@@ -228,7 +233,7 @@ def _make_ties(dtype: str, stats: TensorStatistics) -> Recipe:
     low, high, gaps = stats["min"], stats["max"], stats["distinct"] - 1
     step = _limit(_tidy(high / gaps - low / gaps, math.ceil), dtype)
     if not step:  # nearer to each other than floats are
-        return Recipe("uniform", *_tidy_range(low, high, dtype))
+        return _make_uniform(low, high, dtype)
     first = math.floor(low / step)
     return Recipe("ties", first, first + stats["distinct"], step=step)
 

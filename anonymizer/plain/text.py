@@ -41,8 +41,8 @@ _TO_NUMBER = frozenset("sum mean prod norm max min amax amin std var".split())
 #: Layouts with gaps or overlaps, which `clone` does not keep and `copy.deepcopy` does
 #: (`clone` in `aten/src/ATen/native/TensorFactories.cpp`, 2.13).
 _LOOSE = re.compile(r"\.as_strided\(|\.expand\(|torch\.empty_strided\(")
-#: Properties that `torch.testing.assert_close` compares by itself, or by a flag: what is done to each
-#: side, and the flag. Strides of dimensions of size 1 may be any.
+#: Properties that `torch.testing.assert_close` compares by itself, or by a flag: what is done to
+#: each side, and the flag. Strides of dimensions of size 1 may be any.
 _COMPARED = {
     **dict.fromkeys((Property.DTYPE, Property.SHAPE, Property.DEVICE), ("", "")),
     Property.STRIDE: (".squeeze()", ", check_stride=True"),

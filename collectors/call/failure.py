@@ -31,8 +31,8 @@ _MAX_MESSAGE = 20000
 #: here.
 _GENERATED = re.compile(r"c[a-z2-7]{50,52}\.py")
 GENERATED = "torch/_inductor/generated"
-#: What torch.fx calls the text that it compiles for a graph, with a number behind it, and what all of
-#: them are called here (`_exec_with_source` in `torch/fx/graph_module.py`, 2.0 to 2.15).
+#: What torch.fx calls the text that it compiles for a graph, with a number behind it, and what all
+#: of them are called here (`_exec_with_source` in `torch/fx/graph_module.py`, 2.0 to 2.15).
 _GRAPH_CODE = "<eval_with_key>"
 GRAPH_CODE = "torch/fx/generated"
 #: A kernel in the wrapper that Inductor generates, and the lines of it that a C++ compiler quotes.

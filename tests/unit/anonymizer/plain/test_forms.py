@@ -89,7 +89,8 @@ def end(body: ReproBody, assertion: ReproAssertion, form: PlainForm = PLAIN) -> 
             {"property": "stride"},
             [
                 "x = torch.ones(4)",
-                "torch.testing.assert_close(torch.compile(fn)(x).squeeze(), fn(x).squeeze(), check_stride=True)",
+                "torch.testing.assert_close("
+                "torch.compile(fn)(x).squeeze(), fn(x).squeeze(), check_stride=True)",
             ],
         ),
         (
