@@ -41,9 +41,9 @@ EXPLANATIONS: Mapping[Kind, str] = {
         " not this call."
     ),
     Kind.WRONG_RESULT: (
-        "Eager mode agrees with itself, and the compiled result is farther from it, and from float64"
-        " where the program runs in it, than rounding explains. No error tells you; do not trust"
-        " what was trained or served with it."
+        "Eager mode agrees with itself, and the compiled result is farther from it, and from"
+        " float64 where the program runs in it, than rounding explains. No error tells you; do not"
+        " trust what was trained or served with it."
     ),
     Kind.WRONG_GRADIENT: (
         "The forward pass agrees; given the same gradients of its outputs, the compiled backward"
