@@ -13,7 +13,7 @@ from collectors.protocol.repro_words import Property
 OF_EACH = {
     Property.TYPE: "[type(out) for out in {}]",
     Property.PYTHON_VALUE: "[out for out in {} if not isinstance(out, torch.Tensor)]",
-    Property.STRIDE: "[out.squeeze().stride() for out in {}]",
+    Property.STRIDE: "[out.stride() for out in {}]",
     Property.ALIAS: "len({{out.untyped_storage().data_ptr() for out in {}}})",
     **{
         name: f"[out.{name} for out in {{}}]"
