@@ -11,15 +11,20 @@ from pathlib import Path
 from reporter.environments.background_install import install_in_background
 
 
+def _write_whole(path: Path, text: str) -> None:
+    """Whoever waits for the file finds all of it."""
+    part = path.with_name("part")
+    part.write_text(text)
+    part.rename(path)
+
+
 def _note(texts: Sequence[str]) -> None:
-    (Path(texts[0]) / "noted").write_text(" ".join(texts[1:]))
+    _write_whole(Path(texts[0]) / "noted", " ".join(texts[1:]))
 
 
 def _start_installer(texts: Sequence[str]) -> None:
     installer = subprocess.Popen(["sleep", "600"])
-    part = Path(texts[0]) / "part"
-    part.write_text(str(installer.pid))
-    part.rename(part.with_name("pid"))
+    _write_whole(Path(texts[0]) / "pid", str(installer.pid))
     installer.wait()
 
 
