@@ -99,6 +99,25 @@ class ReproAssertion:
     names_output: bool = False
     by_size: bool = False
 
+    def read_backend(self) -> str | None:
+        """The backend of torch.compile: its name, the expression of one of the program's own, or
+        None for the default.
+        """
+        return self._read_argument("backend")
+
+    def read_mode(self) -> str | None:
+        """The mode of torch.compile; None for the default."""
+        return self._read_argument("mode")
+
+    def read_dynamic(self) -> bool | None:
+        """What torch.compile is told of dynamic sizes; None for the default."""
+        return {"True": True, "False": False}.get(self._read_argument("dynamic") or "")
+
+    def _read_argument(self, name: str) -> str | None:
+        """An argument as text; of a string its value."""
+        written = dict(self.arguments).get(name)
+        return written.strip("'\"") if written is not None else None
+
     def list_seeds(self) -> tuple[int, int, int]:
         """Its seed, and those of tangents and of further draws: all that a repro may set."""
         return self.seed, self.seed + 1, self.seed + 2

@@ -24,7 +24,7 @@ from reporter.core.kinds import (
 )
 from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung
-from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF
+from reporter.diagnose.rungs import COMPILED, DECOMPOSED, EXPORT, RUNGS_OF, TORCH_COMPILE
 
 #: How often a failure that does not come back at once is tried again.
 _REPEATS = 5
@@ -136,7 +136,10 @@ def find_failing_layer(runner: LadderRunner, bad: Callable[[MeasuredRung], bool]
             shows = {name: bad(runner.ladder[name]) for name in (EXPORT, DECOMPOSED)}
             if shows[EXPORT]:
                 return Layer.EXPORT
-            return Layer.DECOMPOSITION if shows[DECOMPOSED] else Layer.INDUCTOR
+            if shows[DECOMPOSED]:
+                return Layer.DECOMPOSITION
+            alone = runner.ladder[TORCH_COMPILE]
+            return Layer.AOTI if alone.agrees and not bad(alone) else Layer.INDUCTOR
         case Compiler.ONNX:
             return Layer.EXPORT if bad(runner.ladder[EXPORT]) else Layer.ONNX
         case Compiler.EAGER:

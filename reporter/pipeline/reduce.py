@@ -213,7 +213,7 @@ class ProgramSearch:
         """
         assertion = self.captured.material.assertion
         assert assertion is not None
-        if "backend" in dict(assertion.arguments):
+        if assertion.read_backend() is not None:
             return reduced
         options = itertools.chain([seed], self.first.build_graph_candidates())
         first_ones = itertools.islice(options, _MOST_WHOLES)

@@ -19,6 +19,7 @@ from reporter.core.kinds import (
     Backend,
     Compiler,
     Kind,
+    Layer,
     RungOutcome,
 )
 from reporter.diagnose.comparisons import is_of_tangents
@@ -108,7 +109,7 @@ def _write_config(
     )
     config = dict(lines)
     draws = bool(ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
-    if draws and diagnosis.layer in INDUCTOR_LAYERS:
+    if draws and diagnosis.layer in INDUCTOR_LAYERS | {Layer.AOTI}:
         config["torch._inductor.config.fallback_random"] = "True"
     if diagnosis.is_from_cache:
         config.update([CACHED])

@@ -112,11 +112,10 @@ class TextMeasurements:
             return None
         if self.stopped.is_set():
             return None
-        mode = dict(assertion.arguments).get("mode", "").strip("'\"") or None
         workarounds: list[Variation] = []
         found = find(
             make_pool_experiment(self.workers.pool, self.program.harness, wanted, verdict.failure),
-            SuspectedBug(layer, wanted.kind, self.reduced.captured.device, mode),
+            SuspectedBug(layer, wanted.kind, self.reduced.captured.device, assertion.read_mode()),
             SearchBudget(
                 self.budget.limit(_CULPRIT_BUDGET), self.workers.options.jobs, self._read_clock
             ),

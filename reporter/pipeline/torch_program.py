@@ -361,8 +361,8 @@ class TorchProgram:
 
 
 def _compiles_with_inductor(assertion: ReproAssertion) -> bool:
-    backend = dict(assertion.arguments).get("backend", repr(Backend.INDUCTOR.value))
-    return assertion.compiler == Compiler.COMPILE and backend == repr(Backend.INDUCTOR.value)
+    is_inductor = assertion.read_backend() in (None, Backend.INDUCTOR.value)
+    return assertion.compiler == Compiler.COMPILE and is_inductor
 
 
 def _make_private_folder(private: Path) -> None:

@@ -278,12 +278,10 @@ def _is_raised_by_exported(captured: CapturedCall, built: BuiltRepro) -> bool:
 
 def _build_requirements(built: BuiltRepro) -> Requires:
     assertion = built.candidate.assertion
-    given = dict(assertion.arguments)
-    dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
     return Requires(
         backward=assertion.backward != "none",
-        dynamic=dynamic,
-        mode=given.get("mode", "").strip("'") or None,
+        dynamic=assertion.read_dynamic(),
+        mode=assertion.read_mode(),
         config={name: ast.literal_eval(value) for name, value in assertion.config},
         contexts=assertion.contexts,
     )
@@ -298,7 +296,7 @@ def _choose_labels(captured: CapturedCall, built: BuiltRepro, torch: str) -> lis
         or shorten_message(failure).startswith("error:"),
         dynamic_false_fixes=right == RungOutcome.OK
         and outcome.get(Backend.INDUCTOR) not in (RungOutcome.OK, RungOutcome.SKIPPED)
-        and dict(built.candidate.assertion.arguments).get("dynamic") == "True",
+        and built.candidate.assertion.read_dynamic() is True,
         earlier_release_right=bool(
             find_regressions(torch, [row.to_json() for row in built.details.differs_from])
         ),

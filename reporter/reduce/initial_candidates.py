@@ -44,7 +44,7 @@ def choose_cheaper_backend(assertion: ReproAssertion, layer: Layer) -> ReproAsse
     """The assertion with the cheapest backend that has the fault, too; None where there is none, or
     the assertion has a backend of its own.
     """
-    if layer not in QUICKER or dict(assertion.arguments).get("backend") is not None:
+    if layer not in QUICKER or assertion.read_backend() is not None:
         return None
     kept = assertion.without_argument("mode").without_argument("options").arguments
     return replace(assertion, arguments=(("backend", repr(QUICKER[layer].value)), *kept))

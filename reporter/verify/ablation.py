@@ -53,9 +53,7 @@ def list_variants(
     """
     if assertion.compiler != Compiler.COMPILE:
         return
-    given = dict(assertion.arguments)
-    own = {"True": True, "False": False}.get(given.get("dynamic", ""))
-    written = given.get("backend", repr(Backend.INDUCTOR.value)).strip("'\"")
+    written = assertion.read_backend() or Backend.INDUCTOR.value
     names = [name.value for name in Backend]
     if layer == Layer.BACKEND:
         names = [names[0], CUSTOM]
@@ -64,11 +62,11 @@ def list_variants(
         yield name, _build_overrides(assertion, {} if name == written else {"backend": name})
     top: Overrides = {} if names[-1] == written else {"backend": names[-1]}
     for dynamic in _DYNAMIC:
-        if dynamic is not own:
+        if dynamic is not assertion.read_dynamic():
             yield f"{names[-1]}{DYNAMIC_SUFFIX}{dynamic}", _build_overrides(
                 assertion, {**top, "dynamic": dynamic}
             )
-    if layer in INDUCTOR_LAYERS and kind != Kind.CRASH:
+    if layer in INDUCTOR_LAYERS and kind not in CRASHES:
         for mode in MODES:
             yield f"mode={mode}", _build_overrides(assertion, {**top, "mode": mode})
     if layer in INDUCTOR_LAYERS and kind in WRONG_AT_ONCE:
@@ -129,7 +127,7 @@ def find_lower_layer(rows: Sequence[RungRow], wanted: Signature) -> Layer | None
 def _shows(row: RungRow, wanted: Signature) -> bool:
     match row.outcome:
         case RungOutcome.RAISES:
-            return wanted.kind == Kind.CRASH and row.detail == str(wanted.exception)
+            return wanted.kind in CRASHES and row.detail == str(wanted.exception)
         case RungOutcome.DIED:
             return wanted.kind == Kind.PROCESS_DEATH
         case RungOutcome.DIFFERS:

@@ -112,6 +112,23 @@ def test_the_layer_is_the_lowest_backend_that_shows_it(
 
 
 @pytest.mark.parametrize(
+    ("bad", "layer"),
+    [
+        (("torch.export", "torch.export decomposed", "AOTInductor"), "export"),
+        (("torch.export decomposed", "AOTInductor", "torch.compile"), "decomposition"),
+        (("AOTInductor", "torch.compile"), "inductor"),
+        (("AOTInductor",), "aoti"),
+    ],
+)
+def test_what_aotinductor_does_wrong_and_torch_compile_right_is_its_own(
+    bad: tuple[str, ...], layer: str
+) -> None:
+    asking = runner(MadeUp(dict.fromkeys(bad, raises())), options={"compiler": "aoti"})
+    climb(asking)
+    assert find_failing_layer(asking, failed) == layer
+
+
+@pytest.mark.parametrize(
     ("rungs", "more", "seen", "repeated"),
     [
         (("compiled", "inductor"), {}, (3, 3), 0),

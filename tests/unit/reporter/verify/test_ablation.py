@@ -43,6 +43,8 @@ def test_the_caches_stay_on_in_each_row_where_the_failure_is_theirs() -> None:
 
 def test_dynamic_is_varied_under_the_top_backend_and_named_where_it_is_another() -> None:
     rows = dict(list_variants(ReproAssertion("crash"), Layer.INDUCTOR, Kind.CRASH))
+    again = list_variants(ReproAssertion("crash"), Layer.INDUCTOR, Kind.CRASH_ON_RECOMPILE)
+    assert rows == dict(again)
     assert set(rows) == {*BELOW, "inductor", "inductor, dynamic=True", "inductor, dynamic=False"}
     assert rows["inductor, dynamic=True"] == {"fresh": True, "dynamic": True}
     below = ReproAssertion("crash", arguments=(("backend", "'eager'"),))
@@ -74,6 +76,7 @@ RAISED, ELSE = (RungOutcome.RAISES, "RuntimeError"), (RungOutcome.RAISES, "TypeE
     ("kind", "layer", "rows", "found"),
     [
         (Kind.CRASH, Layer.INDUCTOR, table(eager=FINE, aot_eager=RAISED), Layer.AOT_AUTOGRAD),
+        (Kind.CRASH_ON_RECOMPILE, Layer.INDUCTOR, table(aot_eager=RAISED), Layer.AOT_AUTOGRAD),
         (Kind.CRASH, Layer.INDUCTOR, table(eager=FINE, aot_eager=ELSE), None),
         (Kind.CRASH, Layer.INDUCTOR, table(eager=FINE, aot_eager=FINE, inductor=RAISED), None),
         (Kind.WRONG_RESULT, Layer.DECOMPOSITION, table(eager=WRONG, aot_eager=WRONG), Layer.DYNAMO),
