@@ -28,7 +28,7 @@ COMPILE = "compile"
 #: How a derivative in eager mode is held against finite differences, or those of equal elements
 #: against each other, as an expression of a callable, a tuple of its arguments and the call with
 #: them, by the `backward` of an assertion.
-DERIVATIVES = {
+DERIVATIVE_CHECKS = {
     "gradcheck": "torch.autograd.gradcheck({}, {})",
     "gradgradcheck": "torch.autograd.gradgradcheck({}, {})",
     "forward": "torch.autograd.gradcheck({}, {}, check_forward_ad=True, check_backward_ad=False)",
@@ -71,8 +71,8 @@ class ReproAssertion:
 
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
     as text), `contexts` the expressions of `with` statements around the call, `backward` how
-    gradients are asked for (none, sum, randn, `TANGENTS`, or a key of `DERIVATIVES`), `calls` the
-    sizes of successive calls where one compiled object is called several times; with
+    gradients are asked for (none, sum, randn, `TANGENTS`, or a key of `DERIVATIVE_CHECKS`), `calls`
+    the sizes of successive calls where one compiled object is called several times; with
     `keeps_arguments` all of them get the same objects. `compiler` is what makes the callable, with
     the `steps` that an exported program goes through before it is called; `arguments` are then
     those of torch.export.export. Random numbers are those of the `seed`.

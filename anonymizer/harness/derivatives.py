@@ -5,7 +5,7 @@ as `collectors.call.operators.special_points` does.
 from __future__ import annotations
 
 from anonymizer.graph.randomness import write_seed
-from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
+from anonymizer.graph.repro import DERIVATIVE_CHECKS, ReproAssertion
 from collectors.protocol.repro_words import ALIKE, BESIDE_POINT, LEAST_OFF, STANDS_OUT
 
 #: The derivative in forward mode of what finite differences are held against.
@@ -39,7 +39,7 @@ def check_derivative(assertion: ReproAssertion) -> list[str]:
         "for step in (0.0, 1e-3, 0.3):",
         "    args = move(step)",
         "    try:",
-        f"        {DERIVATIVES[assertion.backward].format('run', 'args')}",
+        f"        {DERIVATIVE_CHECKS[assertion.backward].format('run', 'args')}",
         "    except RuntimeError as error:",
         "        refused = error",
         "    else:",

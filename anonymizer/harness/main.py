@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from anonymizer.graph.compilation import write_compilation
-from anonymizer.graph.repro import DERIVATIVES, CallSizes, ReproAssertion, indent
+from anonymizer.graph.repro import DERIVATIVE_CHECKS, CallSizes, ReproAssertion, indent
 from anonymizer.harness.derivatives import check_derivative
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
 from collectors.protocol.repro_words import Property
@@ -56,7 +56,7 @@ def _list_steps(assertion: ReproAssertion, has_complex: bool) -> list[str]:
     calls = write_run_arguments(assertion)
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(assertion)}{calls})"
-    if assertion.backward in DERIVATIVES:
+    if assertion.backward in DERIVATIVE_CHECKS:
         return check_derivative(assertion)
     if assertion.compiler == Compiler.EAGER:
         return _compare_exact() if assertion.kind in WRONG_VALUES else [compiled]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import (
-    DERIVATIVES,
+    DERIVATIVE_CHECKS,
     KEEP_GRADIENT,
     TANGENTS,
     ReproAssertion,
@@ -70,7 +70,7 @@ def write_run(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     It is also given the sizes of its `calls`, where there are several, and whether it computes in
     `double`, where values are held against float64.
     """
-    if assertion.backward in DERIVATIVES:
+    if assertion.backward in DERIVATIVE_CHECKS:
         returned = f"return {body.callable}(*args)"
         return ["def run(*args):", *indent([write_seed(assertion.seed), returned])]
     if body.convention.state_calls:

@@ -16,7 +16,7 @@ from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.randomness import draws_random_numbers, is_seed, write_seed
 from anonymizer.graph.repro import (
     CACHED,
-    DERIVATIVES,
+    DERIVATIVE_CHECKS,
     PROGRAM_FACTORY,
     REFUSED,
     TANGENTS,
@@ -197,9 +197,9 @@ class _Writer:
         """The program as it is; wrong values beside those that float64 gives, derivatives beside
         finite differences or each other.
         """
-        if self.assertion.backward in DERIVATIVES:
+        if self.assertion.backward in DERIVATIVE_CHECKS:
             callee = self.script.called.expression
-            checked = DERIVATIVES[self.assertion.backward]
+            checked = DERIVATIVE_CHECKS[self.assertion.backward]
             return [checked.format(callee, self.listed, self._write_call(callee))]
         call = self.alone or self._write_call(self.script.called.expression)
         if self.assertion.kind not in WRONG_VALUES:

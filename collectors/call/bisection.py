@@ -53,7 +53,6 @@ class Counter:
         self.most = most
         self.counts: Dict[str, int] = {}
         self.operators: List[str] = []
-        self.first_out = ""
         self.operator: Optional[str] = None
         self.step: Optional[str] = None
 
@@ -87,23 +86,16 @@ class Counter:
 
     def _note(self, debug_info: Optional[Callable[[], str]], subject: Any) -> None:
         with contextlib.suppress(Exception):  # it prints what Inductor holds at that moment
-            self.first_out = str(debug_info()) if debug_info is not None else ""
+            said = str(debug_info()) if debug_info is not None else ""
+            if _find_operator_name(subject) is None and _is_torch_pass(said):
+                self.step = said
         self.operator = _find_operator_name(subject)
-        self.step = (
-            self.first_out if self.operator is None and _is_torch_pass(self.first_out) else None
-        )
 
     def build_answer(self) -> BisectCount:
-        """What was counted, and the first application that was left out.
-
-        Its text `first_out` may name things of the user's program; `operator` and `pass` are
-        public.
-        """
+        """What was counted, and the first application that was left out."""
         return {
-            "applications": self.counts.get(self.key, 0),
             "counts": dict(self.counts),
             "operators": self.operators[:64],
-            "first_out": self.first_out[:200],
             "operator": self.operator,
             "pass": self.step,
         }

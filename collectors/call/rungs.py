@@ -117,7 +117,7 @@ def compile_with(call: RecordedCall, rung: Rung) -> Any:
             torch._dynamo.reset()
             return exporting.export_afresh(call.function, call.conditions.options, rung)
         options = {}
-    if rung.get("dynamic", "unset") != "unset":
+    if "dynamic" in rung:
         options["dynamic"] = rung["dynamic"]
     if "fullgraph" in rung:
         options["fullgraph"] = rung["fullgraph"]

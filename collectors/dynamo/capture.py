@@ -122,7 +122,7 @@ def _run(
     """
     torch._dynamo.reset()
     options = {**select_for_graphs(call.conditions.options), "backend": backend}
-    if request.get("dynamic", "unset") != "unset":
+    if "dynamic" in request:
         options["dynamic"] = request["dynamic"]
     function = compile_unwatched(call.function, options)
     if request.get("replay"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Literal, Optional, TypedDict, Union
+from typing import Dict, List, Literal, Optional, TypedDict
 
-from .words import ExportStep, PlainValue, RungKind, TorchSettings
+from .words import ExportStep, RungKind, TorchSettings
 
 
 class BisectSpec(TypedDict):
@@ -17,16 +17,14 @@ class BisectSpec(TypedDict):
     max: Optional[int]
 
 
-#: What was counted (`call.bisection.Counter`): `applications` of the subsystem, `counts` of
-#: each as `backend/subsystem`, `operators` (at most 64), and of the first application that was left
-#: out its text `first_out`, which may be private, the public `operator` and the `pass` of torch's.
+#: What was counted (`call.bisection.Counter`): the applications of each subsystem, as
+#: `backend/subsystem`, the public names of `operators` (at most 64), and of the first application
+#: that was left out the `operator` and the `pass` of torch's.
 BisectCount = TypedDict(
     "BisectCount",
     {
-        "applications": int,
         "counts": Dict[str, int],
         "operators": List[str],
-        "first_out": str,
         "operator": Optional[str],
         "pass": Optional[str],
     },
@@ -37,8 +35,8 @@ class CallVariation(TypedDict, total=False):
     """How to compile: what a rung of a call and the overrides of a candidate share."""
 
     config: TorchSettings
-    #: As given to torch.compile; "unset" is as if it were missing.
-    dynamic: Union[bool, str, None]
+    #: As given to torch.compile.
+    dynamic: Optional[bool]
     mode: Optional[str]
     backend: Optional[str]
     #: Without the compiler's caches.
@@ -108,8 +106,6 @@ class Rung(CallVariation, total=False):
 class Overrides(CallVariation, total=False):
     """What a candidate's own `torch.compile` is given in place of its arguments."""
 
-    fullgraph: bool
-    options: Dict[str, PlainValue]
     #: The control run: everything is left to Python, as `TORCHDYNAMO_DISABLE=1` does.
     control: bool
     #: Memory that is handed out unwritten holds NaN.

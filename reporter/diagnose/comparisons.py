@@ -86,7 +86,7 @@ def list_significant_differences(comparison: Comparison) -> list[ValueDifference
 
 
 #: What of a comparison is a derivative.
-DERIVATIVES = (TensorRole.GRADIENT, TensorRole.TANGENT)
+DERIVATIVE_ROLES = (TensorRole.GRADIENT, TensorRole.TANGENT)
 
 
 def is_of_tangents(comparison: Comparison | None) -> bool:

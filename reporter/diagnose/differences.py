@@ -14,7 +14,7 @@ from collectors.protocol.repro_words import Property
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.comparisons import (
-    DERIVATIVES,
+    DERIVATIVE_ROLES,
     describe,
     drop_metadata,
     find_gravest_difference,
@@ -282,6 +282,6 @@ def _choose_kind(runner: LadderRunner, compiled: MeasuredRung) -> tuple[Kind, Pr
             metadata = []
     if metadata:
         return Kind.WRONG_METADATA, _name_property(find_gravest_difference(comparison))
-    if wrong and all(item["property"] in DERIVATIVES for item in wrong):
+    if wrong and all(item["property"] in DERIVATIVE_ROLES for item in wrong):
         return Kind.WRONG_GRADIENT, None
     return Kind.WRONG_RESULT, None

@@ -477,13 +477,13 @@ def judge_harmless_difference(runner: LadderRunner, compiled: MeasuredRung) -> D
             "The compiled result agrees with float64 where eager is not finite"
             f" ({text}): eager overflows, or one of its operators is wrong."
         )
-    elif runner.ladder[EXACT].agrees and (far := _compute_share(comparison, of_eager=True)):
+    elif runner.ladder[EXACT].ran and (far := _compute_share(comparison, of_eager=True)):
         summary = (
             f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
             f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
             " is wrong."
         )
-    elif runner.ladder[EXACT].agrees and _is_as_close_as_eager(comparison):
+    elif runner.ladder[EXACT].ran and _is_as_close_as_eager(comparison):
         summary = (
             "The results differ by rounding only: the compiled one is as close to float64 as eager"
             f" ({text})."

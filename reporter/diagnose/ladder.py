@@ -85,8 +85,15 @@ class MeasuredRung:
     run: RungRun = RungRun()
 
     @property
+    def ran(self) -> bool:
+        """Came to its end, whatever its result is."""
+        return self.outcome in (RungOutcome.OK, RungOutcome.DIFFERS)
+
+    @property
     def agrees(self) -> bool:
-        """Ran, and agrees with eager by the receiving side's rule."""
+        """Came to its end and, once it was compared with eager, agrees with it by the receiving
+        side's rule.
+        """
         return self.outcome == RungOutcome.OK
 
 
@@ -167,7 +174,7 @@ class LadderRunner:
         eager = self._run(EAGER)
         self.progress(AGAIN)
         again = self._run(AGAIN)
-        if again.agrees and eager.agrees:
+        if again.ran and eager.ran:
             self._judge(again)
         path = self._make_path("probe")
         probe = questions.run({"how": "probe", "snapshot": path})
@@ -175,9 +182,9 @@ class LadderRunner:
             self.finding.call_session.request(probe, self.timeout).get("facts") or {}
         )
         self._ties = path if self.ladder.facts.get("ties") else None
-        if eager.agrees:
+        if eager.ran:
             exact = self._run(EXACT)
-            self._exact = exact.run.snapshot if exact.agrees else None
+            self._exact = exact.run.snapshot if exact.ran else None
         return self.ladder
 
     def find_own_rung(self) -> str:
@@ -241,7 +248,7 @@ class LadderRunner:
         if it did not return.
         """
         returned = self.finding.returned
-        if returned is None or not self.ladder[EAGER].agrees:
+        if returned is None or not self.ladder[EAGER].ran:
             return None
         return self._judge(MeasuredRung(SCRIPT, RungOutcome.OK, run=RungRun(returned)))
 
@@ -295,7 +302,7 @@ class LadderRunner:
 
     def _judge(self, rung: MeasuredRung) -> MeasuredRung:
         reference = self.ladder[EAGER]
-        if not (rung.agrees and reference.agrees):
+        if not (rung.ran and reference.ran):
             return rung
 
         def ask(again: Sequence[str]) -> Comparison | None:
@@ -324,7 +331,7 @@ class LadderRunner:
         """Eager held against its own run in float64, as if that were the reference."""
         eager, exact = self.ladder[EAGER], self.ladder[EXACT]
         reference, subject = exact.run.snapshot, eager.run.snapshot
-        if not (eager.agrees and exact.agrees and reference and subject):
+        if not (eager.ran and exact.ran and reference and subject):
             return None
         basis = questions.ComparisonBasis(exact=reference)
         question = questions.compare(reference, subject, basis)
@@ -344,7 +351,7 @@ class LadderRunner:
 def describe_reference(ladder: Ladder) -> str:
     """What the compared numbers were held against, in words that name nothing of the program."""
     exact = ladder[EXACT]
-    if exact.agrees:
+    if exact.ran:
         return "eager in float64, dtypes named inside the program and autocast included"
     failed = exact.failure["exception"] if exact.failure else exact.outcome
     if exact.failure and not hasattr(builtins, failed):

@@ -59,7 +59,7 @@ class FreshRuns:
             raise CancelledError
         return run_cold(self.python, text, limit, describe=True, warm=self.warm)
 
-    def run_again(self, text: str, limit: float) -> Answer:
+    def run_fresh(self, text: str, limit: float) -> Answer:
         """One more, beside a cold one: a fork of the preloaded process, or where there is none
         another cold one.
 
@@ -71,7 +71,7 @@ class FreshRuns:
         return forked.answer if forked is not None else self.run_cold(text, limit)
 
     def run_watched(self, text: str, limit: float, tools: Sequence[str], into: Path) -> Answer:
-        """As `run_again`, with torch's debugging tools on; what they find lies in a folder.
+        """As `run_fresh`, with torch's debugging tools on; what they find lies in a folder.
 
         Where the process cannot be forked it is an ordinary one, and nothing is in the folder.
 

@@ -98,7 +98,7 @@ def record(script: WatchedScript) -> Recording:
     for note in script.entry.notes:
         script.audience.progress.note(note)
     recording = _watch_script(script)
-    again = _FurtherRuns(script)
+    again = _ScriptReruns(script)
     if recording.script.children and not recording.findings:
         recording = again.watch_children(recording)
     return recording if recording.findings else again.look_beside_calls(recording)
@@ -160,7 +160,7 @@ def blame(
     """
     if not may_fail_uncompiled(recording):
         return recording, excused
-    again = _FurtherRuns(script)
+    again = _ScriptReruns(script)
     if again.fails_uncompiled(recording):
         found = again.measure_uncompiled(recording)
         if found is not recording:
@@ -242,7 +242,7 @@ class WatchedScript:
 
 
 @dataclass(frozen=True)
-class _FurtherRuns:
+class _ScriptReruns:
     """More runs of a script that fails without any fault of a compiled call; `variables` are those
     of the environment that it gets beside its own.
     """

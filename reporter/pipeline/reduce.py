@@ -17,7 +17,7 @@ from reporter.core.settings import IssueOptions
 from reporter.execution.journal import Journal
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.capture import CapturedProgram
-from reporter.pipeline.first_candidate import FirstCandidateSearch, Sightings
+from reporter.pipeline.initial_candidate_search import InitialCandidateSearch, Sightings
 from reporter.reduce import rounds, source_candidates
 from reporter.reduce.accepted_candidates import AcceptedCandidates
 from reporter.reduce.candidate_questions import Questions
@@ -129,7 +129,7 @@ class ProgramSearch:
         self.ask = Questions(self.scheduler, self._note_smaller)
         self._on_smaller = notes.on_smaller
         sightings = Sightings(self.others, refusals)
-        self.first = FirstCandidateSearch(
+        self.initial_search = InitialCandidateSearch(
             captured, issue, workers, self.ask, sightings, self.progress.note
         )
 
@@ -141,12 +141,14 @@ class ProgramSearch:
         """
         self.progress.begin_stage("rewrite", "rebuilding the failing program from stock layers")
         self._limit_patience()
-        seed = self.first.find()
+        initial = self.initial_search.find()
         self.progress.begin_stage(
-            "sizes" if self.as_whole else "reduce", f"from {rounds.describe_size(seed)}"
+            "sizes" if self.as_whole else "reduce", f"from {rounds.describe_size(initial)}"
         )
-        reduced = replace_private_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
-        reduced = self._extend_to_reach(seed, reduced)
+        reduced = (
+            replace_private_numbers(initial, self.ask) if self.as_whole else self._reduce(initial)
+        )
+        reduced = self._extend_to_reach(initial, reduced)
         self.ask.set_overrides({})  # what is reported to pass from here on went all the way
         if self.scheduler.exhausted:
             self.progress.note(
@@ -164,7 +166,7 @@ class ProgramSearch:
                 self.accepted, self.others, self.scheduler.counts, tuple(self.history)
             ),
             different=different,
-            own_backend=self.first.backend is not None,
+            own_backend=self.initial_search.backend is not None,
         )
 
     def _report_counts(self, counts: Counts) -> None:
@@ -199,15 +201,19 @@ class ProgramSearch:
             patience = SHORTEST_HANG
         pool.patience = min(pool.patience, max(SHORTEST_HANG, patience))
 
-    def _extend_to_reach(self, seed: Candidate, reduced: Candidate) -> Candidate:
-        """The reduced candidate, or that of the fault which reaches what the seed returns."""
-        whole, part = seed.content, reduced.content
+    def _extend_to_reach(self, initial: Candidate, reduced: Candidate) -> Candidate:
+        """The reduced candidate, or that of the fault which reaches what the first returns."""
+        whole, part = initial.content, reduced.content
         is_smaller = isinstance(whole, Graph) and isinstance(part, Graph) and whole != part
-        if not is_smaller or self.ask.overrides or not self.first.leave_to_eager(reduced, seed):
+        if (
+            not is_smaller
+            or self.ask.overrides
+            or not self.initial_search.leave_to_eager(reduced, initial)
+        ):
             return reduced
-        return self._reduce(seed)
+        return self._reduce(initial)
 
-    def _leave_quicker_backend(self, seed: Candidate, reduced: Candidate) -> Candidate:
+    def _leave_quicker_backend(self, initial: Candidate, reduced: Candidate) -> Candidate:
         """The reduced program, or one under the default backend where the user has that one, too,
         and it does not show the failure of the reduced one.
         """
@@ -215,19 +221,23 @@ class ProgramSearch:
         assert assertion is not None
         if assertion.read_backend() is not None:
             return reduced
-        options = itertools.chain([seed], self.first.build_graph_candidates())
+        options = itertools.chain([initial], self.initial_search.build_graph_candidates())
         first_ones = itertools.islice(options, _MOST_WHOLES)
         return rounds.reduce_under_default_backend(reduced, first_ones, self.ask)
 
-    def _reduce(self, seed: Candidate) -> Candidate:
+    def _reduce(self, initial: Candidate) -> Candidate:
         with self.ask.give_up_on_stall():
-            if isinstance(seed.content, Graph):
-                reduced = self._leave_quicker_backend(seed, rounds.reduce_graph(seed, self.ask))
+            if isinstance(initial.content, Graph):
+                reduced = self._leave_quicker_backend(
+                    initial, rounds.reduce_graph(initial, self.ask)
+                )
             else:
-                reduced = source_candidates.reduce_source(seed, self.ask)
-        if self.first.backend is not None:
+                reduced = source_candidates.reduce_source(initial, self.ask)
+        if self.initial_search.backend is not None:
             # a backend that we have mutilated has failures of its own
             self.others.listening = False
-            reduced = source_candidates.reduce_backend(reduced, self.first.backend, self.ask)
+            reduced = source_candidates.reduce_backend(
+                reduced, self.initial_search.backend, self.ask
+            )
             self.others.listening = True
         return reduced

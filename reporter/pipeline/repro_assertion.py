@@ -61,7 +61,7 @@ def build_assertion(
         contexts=tuple(list_contexts(finding.original.context)),
         backward=_choose_backward(diagnosis),
         property=Property(compared) if compared else None,
-        double=compared is None and (ladder[EXACT].agrees or diagnosis.kind == Kind.WRONG_GRADIENT),
+        double=compared is None and (ladder[EXACT].ran or diagnosis.kind == Kind.WRONG_GRADIENT),
         compare_inputs=any(
             item["property"] == TensorRole.CHANGED_INPUT and not item["same"] for item in changed
         ),

@@ -90,7 +90,7 @@ def _choose_test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection
         probe = write_failing_program(test, repro.failure)
         if not repro.shows(repro.workers.pool.submit(probe).result()):
             continue
-        answer = repro.workers.fresh.run_again(probe, timeout)
+        answer = repro.workers.fresh.run_fresh(probe, timeout)
         fails = repro.shows(answer)
         right = [
             contrast.info.torch

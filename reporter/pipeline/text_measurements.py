@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as replace_section
 
-from anonymizer.graph.repro import DERIVATIVES, ReproAssertion
+from anonymizer.graph.repro import DERIVATIVE_CHECKS, ReproAssertion
 from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Compiler, Kind, Layer
 from reporter.core.signature import Signature
@@ -157,7 +157,7 @@ class TextMeasurements:
         finite differences mean nothing in other dtypes.
         """
         reduced = self.reduced
-        if reduced.candidate.assertion.backward in DERIVATIVES or reduced.own_backend:
+        if reduced.candidate.assertion.backward in DERIVATIVE_CHECKS or reduced.own_backend:
             return False
         is_whole = reduced.captured.material.whole is not None
         return not is_whole and reduced.captured.verdict.kind != Kind.HANG

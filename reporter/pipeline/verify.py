@@ -24,8 +24,8 @@ from reporter.reduce.contrast import verify_contrasts
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.report.sections.finished_repro import ContrastSection
-from reporter.verify.cold_runs import ColdRuns
-from reporter.verify.numbers import collect_private_numbers, replace_private_numbers
+from reporter.verify.fresh_answers import FreshAnswers
+from reporter.verify.numbers import collect_private_numbers, substitute_generic_numbers
 from reporter.verify.plain import PlainRepro, PlainSearch
 
 
@@ -35,7 +35,7 @@ class VerifiedRepro:
 
     reduced: ReducedProgram
     program: PlainRepro
-    cold: ColdRuns
+    cold: FreshAnswers
     differs_from: tuple[ContrastSection, ...]
     #: Numbers of the private program without which the failure is not there.
     needed: frozenset[float]
@@ -115,7 +115,7 @@ class Verification:
             "the smallest program fails in warm workers alone: looking for the smallest one that"
             " fresh processes show"
         )
-        earlier = reduced.search.accepted.find_last(self._is_shown_cold)
+        earlier = reduced.search.accepted.find_last(self._is_shown_fresh)
         if earlier is not None:
             verified = self._verify(replace(reduced, candidate=earlier))
         if not verified.cold.hits:
@@ -125,10 +125,10 @@ class Verification:
             )
         return verified
 
-    def _is_shown_cold(self, candidate: Candidate) -> bool:
+    def _is_shown_fresh(self, candidate: Candidate) -> bool:
         text = format_program(candidate.render())
         limit = compute_process_limit(self.captured, self.workers, self.budget)
-        if not make_matcher(self.wanted)(self.fresh.run_again(text, limit)):
+        if not make_matcher(self.wanted)(self.fresh.run_fresh(text, limit)):
             return False
         if not candidate.assertion.compares_sides():
             return True
@@ -155,7 +155,7 @@ class Verification:
         shows = make_matcher(self.wanted)
         search = PlainSearch(self.pool, shows, self.contrasts, self.as_whole)
         if not self.contrasts:
-            parts, needed = replace_private_numbers(parts, self.private, self.pool, shows)
+            parts, needed = substitute_generic_numbers(parts, self.private, self.pool, shows)
             parts = parts if self.as_whole else search.restore_modes(parts)
         found = search.find(parts, candidate.draws)
         if found is not None:
@@ -165,9 +165,9 @@ class Verification:
 
     def _judge_texts(
         self, program: PlainRepro, compares_sides: bool
-    ) -> tuple[PlainRepro, ColdRuns]:
+    ) -> tuple[PlainRepro, FreshAnswers]:
         """The text that fresh processes show best: the plain one, else the harness."""
-        cold = self._judge_fresh(program.text) if program.form is not None else ColdRuns((), 0)
+        cold = self._judge_fresh(program.text) if program.form is not None else FreshAnswers((), 0)
         if cold.hits == FRESH_PROCESSES:
             return program, cold
         judged = self._judge_fresh(program.harness, compares_sides)
@@ -175,7 +175,7 @@ class Verification:
             return replace(program, text=program.harness), judged
         return program, cold
 
-    def _verify_contrasts(self, text: str, cold: ColdRuns) -> tuple[ContrastSection, ...]:
+    def _verify_contrasts(self, text: str, cold: FreshAnswers) -> tuple[ContrastSection, ...]:
         """What the other interpreters show of a text that fails here.
 
         A failure that comes and goes has to stay away there as often as it was looked for here.
@@ -185,7 +185,7 @@ class Verification:
         runs = 1 if cold.hits == FRESH_PROCESSES else FRESH_PROCESSES
         return verify_contrasts(self.contrasts, text, runs, self.workers.options.jobs)
 
-    def _judge_fresh(self, text: str, is_compared: bool = False) -> ColdRuns:
+    def _judge_fresh(self, text: str, is_compared: bool = False) -> FreshAnswers:
         """What fresh processes showed of a text; no hit where its control run does not pass.
 
         With `is_compared` also of one that says by itself where eager mode fails: state that both
@@ -193,8 +193,8 @@ class Verification:
         """
         answers, control = self._run_fresh(text, is_compared)
         if control is not None and control.outcome != CandidateOutcome.PASSES:
-            return ColdRuns(answers, 0)
-        return ColdRuns(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
+            return FreshAnswers(answers, 0)
+        return FreshAnswers(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
 
     def _run_fresh(self, text: str, is_compared: bool) -> tuple[tuple[Answer, ...], Answer | None]:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
@@ -209,7 +209,7 @@ class Verification:
             if self.settings.is_watched and not is_hang:
                 runs.append(threads.submit(self._watch, text, limit))
             for _ in range(FRESH_PROCESSES - len(runs)):
-                runs.append(threads.submit(self.fresh.run_again, text, limit))
+                runs.append(threads.submit(self.fresh.run_fresh, text, limit))
             control = None
             if is_compared or needs_control(text):
                 control = threads.submit(self.fresh.run_control, text, limit)
@@ -229,7 +229,7 @@ class Verification:
         folder = Path(tempfile.mkdtemp(prefix="watched-", dir=self.workers.folder))
         answer = self.fresh.run_watched(text, limit, TOOLS, folder)
         if not make_matcher(self.wanted)(answer):
-            return self.fresh.run_again(text, limit)
+            return self.fresh.run_fresh(text, limit)
         if any(folder.iterdir()):
             self._watched[text] = folder
         return answer

@@ -19,7 +19,7 @@ from reporter.report.sections.finished_repro import ContrastSection, TestSection
 from reporter.report.sections.measurements import RungRow
 from reporter.report.sections.pictures import PictureSection
 from reporter.report.sections.report_document import Report
-from reporter.verify.cold_runs import ColdRuns
+from reporter.verify.fresh_answers import FreshAnswers
 from reporter.verify.neighbours import NeighbourResult
 from reporter.verify.plain import PlainRepro
 from reporter.whole_model.source_model import Difference
@@ -90,7 +90,7 @@ class BuiltRepro:
 
     candidate: Candidate
     program: PlainRepro
-    cold: ColdRuns
+    cold: FreshAnswers
     search: SearchResult
     details: ReproDetails
     summary: str

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 from msgspec import UNSET, structs
 
-from anonymizer.graph.repro import DERIVATIVES, TANGENTS
+from anonymizer.graph.repro import DERIVATIVE_CHECKS, TANGENTS
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.json_values import Json
 from reporter.core.kinds import CRASHES, DYNAMIC_SUFFIX, Backend, Compiler, Kind, RungOutcome
@@ -266,7 +266,7 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         command="python repro.py",
         is_from_cache=captured.verdict.is_from_cache or UNSET,
         is_raised_by_exported=_is_raised_by_exported(captured, built) or UNSET,
-        derivative=checked if is_gradient and checked in (*DERIVATIVES, TANGENTS) else UNSET,
+        derivative=checked if is_gradient and checked in (*DERIVATIVE_CHECKS, TANGENTS) else UNSET,
     )
 
 

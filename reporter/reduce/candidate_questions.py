@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from anonymizer.graph.expressions import NotPublicError
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.repro import DERIVATIVES
+from anonymizer.graph.repro import DERIVATIVE_CHECKS
 from anonymizer.graph.triangles import is_differentiable
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
@@ -231,7 +231,11 @@ def _is_meaningful(candidate: Candidate) -> bool:
     it has a derivative.
     """
     content, asked = candidate.content, candidate.assertion.backward
-    return asked not in DERIVATIVES or not isinstance(content, Graph) or is_differentiable(content)
+    return (
+        asked not in DERIVATIVE_CHECKS
+        or not isinstance(content, Graph)
+        or is_differentiable(content)
+    )
 
 
 def _apply(change: Change, candidate: Candidate) -> Candidate | None:

@@ -114,7 +114,7 @@ class OtherFailures:
         smallest = sorted(public, key=lambda other: (len(other.text), other.text))
         kept = []
         for other in smallest[:MOST]:
-            again = find_failure(fresh.run_again(other.text, limit))
+            again = find_failure(fresh.run_fresh(other.text, limit))
             if again is None or not is_same_failure(other.signature, again):
                 continue
             is_eager = self.wanted.layer == Layer.EAGER

@@ -290,11 +290,11 @@ def _returns(program: SourceProgram) -> bool:
     return isinstance(last, ast.Return) and not isinstance(last.value, (ast.Constant, type(None)))
 
 
-def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
+def reduce_source(initial: Candidate, ask: Questions) -> Candidate:
     """The smallest rewritten source that shows the failure, then the plainest assertion."""
 
-    assert isinstance(seed.content, RewrittenProgram)
-    best = _PLAINER_ASSERTION.run(CallPass().run(seed, ask), ask)
+    assert isinstance(initial.content, RewrittenProgram)
+    best = _PLAINER_ASSERTION.run(CallPass().run(initial, ask), ask)
 
     def find_first(programs: Sequence[SourceProgram]) -> int | None:
         made = (Candidate(RewrittenProgram(item), best.assertion) for item in programs)

@@ -60,7 +60,7 @@ def _list_numbers(value: object) -> Iterator[float]:
         yield abs(value)
 
 
-def replace_private_numbers(
+def substitute_generic_numbers(
     parts: Parts, private: frozenset[float], pool: WorkerPool, shows: Callable[[Answer], bool]
 ) -> tuple[Parts, frozenset[float]]:
     """The program with a generic number in the place of each private one that need not be there,

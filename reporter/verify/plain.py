@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from anonymizer.edits.reduce import drop_one_operation
 from anonymizer.graph.randomness import draws_random_numbers
-from anonymizer.graph.repro import DERIVATIVES, ReproAssertion, ReproBody
+from anonymizer.graph.repro import DERIVATIVE_CHECKS, ReproAssertion, ReproBody
 from anonymizer.graph.triangles import reads_triangle
 from anonymizer.harness.text import render_harness, render_tolerance
 from anonymizer.plain.creation_calls import fill_inputs, list_sizes, replace_size
@@ -235,7 +235,9 @@ class PlainSearch:
         may_shorten = (
             assertion.kind in (*WRONG_VALUES, Kind.ACCEPTS_INVALID)
             and not body.convention.is_script
-            and (assertion.backward not in DERIVATIVES or not reads_triangle(body.definitions))
+            and (
+                assertion.backward not in DERIVATIVE_CHECKS or not reads_triangle(body.definitions)
+            )
         )
         # what hangs on values may have needed an operation for the random ones alone
         while may_shorten and body != before:

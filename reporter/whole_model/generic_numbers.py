@@ -37,31 +37,31 @@ class Numbers(Protocol[_P]):
         """The program with these sizes and without these floats."""
 
 
-def replace_private_numbers(seed: Candidate, ask: Questions) -> Candidate:
+def replace_private_numbers(initial: Candidate, ask: Questions) -> Candidate:
     """The whole model with generic numbers, as far as the failure stays."""
-    whole = seed.content
+    whole = initial.content
     if isinstance(whole, RewrittenProgram):
         return _find_generic_numbers(
-            seed,
+            initial,
             whole.program,
             source_resizing,
-            lambda program: replace(seed, content=RewrittenProgram(program)),
+            lambda program: replace(initial, content=RewrittenProgram(program)),
             ask,
         )
     assert isinstance(whole, TracedModel)
     return _find_generic_numbers(
-        seed, whole.program, resizing, lambda program: with_program(seed, program), ask
+        initial, whole.program, resizing, lambda program: with_program(initial, program), ask
     )
 
 
 def _find_generic_numbers(
-    seed: Candidate,
+    initial: Candidate,
     program: _P,
     numbers: Numbers[_P],
     make: Callable[[_P], Candidate],
     ask: Questions,
 ) -> Candidate:
-    """The seed, whose program this is, with other sizes and rounded floats."""
+    """The candidate, whose program this is, with other sizes and rounded floats."""
 
     def make_candidate(bases: Mapping[SizeGroup, int], gone: Sequence[float]) -> Candidate:
         return make(numbers.replace_sizes(program, bases, gone))
@@ -69,7 +69,7 @@ def _find_generic_numbers(
     groups, floats = numbers.find_size_groups(program), numbers.list_unusual_floats(program)
     used = numbers.collect_taken_sizes(program)
     if not groups and not floats:
-        return seed
+        return initial
     at_once = make_candidate(_choose_bases(groups, used), floats)
     if ask.holds(at_once):
         return at_once
@@ -78,7 +78,7 @@ def _find_generic_numbers(
     for value in floats:
         if ask.holds(make_candidate(kept, [*gone, value])):
             gone.append(value)
-    return make_candidate(kept, gone) if kept or gone else seed
+    return make_candidate(kept, gone) if kept or gone else initial
 
 
 def _choose_bases(groups: Iterable[SizeGroup], used: frozenset[int]) -> dict[SizeGroup, int]:

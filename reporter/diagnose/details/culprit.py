@@ -365,7 +365,7 @@ class _CulpritSearch:
             return [min(alone, key=_compute_price)], True
         useful: list[ConfigSwitch] = []
         for switch, trial in self.tried.items():
-            if trial.bug and not any(_contradict(switch, other) for other in useful):
+            if trial.bug and not any(switch.contradicts(other) for other in useful):
                 useful.append(switch)
         if len(useful) < 2:
             return [], True
@@ -412,7 +412,7 @@ def _group_switches(switches: Sequence[ConfigSwitch]) -> list[list[ConfigSwitch]
     groups: list[list[ConfigSwitch]] = []
     for switch in switches:
         for group in groups:
-            if not any(_contradict(switch, other) for other in group):
+            if not any(switch.contradicts(other) for other in group):
                 group.append(switch)
                 break
         else:
@@ -445,13 +445,6 @@ def _list_further_switches(
         for name, value in supported.changes
         if (name, repr(value)) not in names
     ]
-
-
-def _contradict(one: ConfigSwitch, other: ConfigSwitch) -> bool:
-    both_dynamic = one.dynamic != table.UNSET and other.dynamic != table.UNSET
-    return both_dynamic or bool(
-        {name for name, _ in one.config} & {name for name, _ in other.config}
-    )
 
 
 def _build_row(switch: ConfigSwitch, trial: Trial) -> TriedSection:

@@ -37,8 +37,8 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.signature import Signature, is_same_crash, sign_crash
-from reporter.diagnose.comparisons import DERIVATIVES
-from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
+from reporter.diagnose.comparisons import DERIVATIVE_ROLES
+from reporter.diagnose.details.switches import CompileChanges, ConfigSwitch, Settings
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.rungs import EAGER, EXACT, FALLBACK_RANDOM, OTHER_RUNS
 from reporter.execution.worker_pool import WorkerPool
@@ -50,18 +50,12 @@ _RANDOM = "torch._inductor.config.fallback_random"
 
 
 @dataclass(frozen=True)
-class Variation:
+class Variation(CompileChanges):
     """One way to compile, as it is sent to the target: the settings of any number of switches
     (`add_switches`), another backend, `bisect` (backend, subsystem, last application or None).
     """
 
     name: str
-    config: Settings = ()
-    dynamic: bool | str | None = UNSET
-    mode: str | None = None
-    threads: int | None = None
-    fallback: tuple[str, ...] = ()
-    undecomposed: tuple[str, ...] = ()
     backend: Backend | None = None
     bisect: tuple[str, str, int | None] | None = None
     fresh: bool = True
@@ -71,7 +65,7 @@ class Variation:
         found: CallVariation = {"fresh": self.fresh}
         if self.config:
             found["config"] = dict(self.config)
-        if self.dynamic != UNSET:
+        if self.dynamic is not None:
             found["dynamic"] = self.dynamic
         if self.mode is not None:
             found["mode"] = self.mode
@@ -91,18 +85,8 @@ class Variation:
 
 def add_switches(base: Variation, switches: list[ConfigSwitch]) -> Variation:
     """A variation with some switches turned; of contradicting ones the last counts."""
-    found = base
-    for switch in switches:
-        found = replace(
-            found,
-            config=tuple({**dict(found.config), **dict(switch.config)}.items()),
-            dynamic=found.dynamic if switch.dynamic == UNSET else switch.dynamic,
-            mode=switch.mode or found.mode,
-            threads=switch.threads or found.threads,
-            fallback=(*found.fallback, *switch.fallback),
-            undecomposed=(*found.undecomposed, *switch.undecomposed),
-        )
-    return replace(found, name=" and ".join(switch.name for switch in switches) or base.name)
+    name = " and ".join(switch.name for switch in switches) or base.name
+    return replace(base.merge(switches), name=name)
 
 
 @dataclass(frozen=True)
@@ -170,7 +154,7 @@ class _CallExperiment:
 
         def compare_run(future: Future[RunAnswer]) -> None:
             answer = future.result()
-            if answer["outcome"] != CallOutcome.OK or not eager.agrees:
+            if answer["outcome"] != CallOutcome.OK or not eager.ran:
                 conclude(answer, None)
                 return
             second = session.submit(comparison, self.timeout)
@@ -196,7 +180,7 @@ class _CallExperiment:
     def _build_basis(self) -> questions.ComparisonBasis:
         exact = self.ladder[EXACT]
         return questions.ComparisonBasis(
-            exact=exact.run.snapshot if exact.agrees else None,
+            exact=exact.run.snapshot if exact.ran else None,
             coarse=bool(self.ladder.facts.get("coarse")),
             random=self.ladder.draws,
             again=self._others,
@@ -269,7 +253,7 @@ def _judge_difference(wanted: Signature, comparison: Comparison) -> tuple[bool |
     if wanted.kind == Kind.WRONG_METADATA:
         same = wanted.property in properties or (wanted.property is None and bool(properties))
     elif wanted.kind == Kind.WRONG_GRADIENT:
-        same = any(item["property"] in DERIVATIVES for item in minded)
+        same = any(item["property"] in DERIVATIVE_ROLES for item in minded)
     else:
         same = wanted.kind in WRONG_OUTPUTS and bool(minded)
     return (True, "differs") if same else (None, "differs in another way")

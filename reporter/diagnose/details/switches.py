@@ -9,8 +9,8 @@ likeliest first.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from collectors.protocol.words import PlainValue, TorchSettings
 from reporter.core.kinds import Kind, Layer
@@ -18,12 +18,49 @@ from reporter.core.kinds import Kind, Layer
 INDUCTOR = "torch._inductor.config."
 _FUNCTORCH = "torch._functorch.config."
 DYNAMO = "torch._dynamo.config."
-UNSET = "unset"
 Settings = tuple[tuple[str, PlainValue], ...]
+_Changes = TypeVar("_Changes", bound="CompileChanges")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileChanges:
+    """What is changed of the way a program is compiled; what is None or empty stays as it is.
+
+    `config` are settings of torch, `dynamic` and `mode` arguments of torch.compile, `threads` those
+    of torch's pool; of the operators in `fallback` Inductor calls eager's kernels, those in
+    `undecomposed` are not decomposed.
+    """
+
+    config: Settings = ()
+    dynamic: bool | None = None
+    mode: str | None = None
+    threads: int | None = None
+    fallback: tuple[str, ...] = ()
+    undecomposed: tuple[str, ...] = ()
+
+    def merge(self: _Changes, others: Iterable[CompileChanges]) -> _Changes:
+        """These and further ones; of contradicting ones the last counts."""
+        found = self
+        for other in others:
+            found = replace(
+                found,
+                config=tuple({**dict(found.config), **dict(other.config)}.items()),
+                dynamic=found.dynamic if other.dynamic is None else other.dynamic,
+                mode=other.mode or found.mode,
+                threads=other.threads or found.threads,
+                fallback=(*found.fallback, *other.fallback),
+                undecomposed=(*found.undecomposed, *other.undecomposed),
+            )
+        return found
+
+    def contradicts(self, other: CompileChanges) -> bool:
+        """Whether the two cannot be made together."""
+        both_dynamic = self.dynamic is not None and other.dynamic is not None
+        return both_dynamic or not dict(self.config).keys().isdisjoint(dict(other.config))
 
 
 @dataclass(frozen=True)
-class ConfigSwitch:
+class ConfigSwitch(CompileChanges):
     """One change of the way the program is compiled, as a user would make it; `Variation` in
     `experiment.py` is what runs, with any number of them.
 
@@ -34,12 +71,6 @@ class ConfigSwitch:
 
     name: str
     meaning: str
-    config: Settings = ()
-    dynamic: bool | str | None = UNSET
-    mode: str | None = None
-    threads: int | None = None
-    fallback: tuple[str, ...] = ()
-    undecomposed: tuple[str, ...] = ()
     cost: int = 1
     device: str = ""
     directed: bool = False
@@ -48,7 +79,7 @@ class ConfigSwitch:
     def setting(self) -> str:
         """How a user writes it."""
         parts = [f"{name} = {value!r}" for name, value in self.config]
-        if self.dynamic != UNSET:
+        if self.dynamic is not None:
             parts.append(f"torch.compile(..., dynamic={self.dynamic})")
         if self.mode is not None:
             parts.append(f"torch.compile(..., mode={self.mode!r})")
@@ -80,13 +111,13 @@ def build_whole_switch(operator: str) -> ConfigSwitch:
 def build_pass_switch(name: str) -> ConfigSwitch:
     """Inductor skips one of its graph passes, where a release lets one name it."""
     config = ((INDUCTOR + "disabled_passes", name),)
-    return ConfigSwitch(f"without {name}", f"graph pass {name} off", config, directed=True)
+    return ConfigSwitch(f"without {name}", f"graph pass {name} off", config=config, directed=True)
 
 
 def build_change_switch(name: str, value: Any) -> ConfigSwitch:
     """A change of configuration that torch's own bisector tries."""
     return ConfigSwitch(
-        name.rpartition("config.")[2], "a change torch's bisector tries", ((name, value),)
+        name.rpartition("config.")[2], "a change torch's bisector tries", config=((name, value),)
     )
 
 
@@ -97,7 +128,7 @@ def _read_switches(prefix: str, table: str) -> tuple[ConfigSwitch, ...]:
         setting, cost, device, meaning = (part.strip() for part in row.split("|"))
         name, _, value = setting.partition(" = ")
         config = ((prefix + name, _VALUES[value] if value in _VALUES else int(value)),)
-        found.append(ConfigSwitch(setting, meaning, config, cost=int(cost), device=device))
+        found.append(ConfigSwitch(setting, meaning, int(cost), device, config=config))
     return tuple(found)
 
 
@@ -281,14 +312,14 @@ _INDUCTOR = _read_switches(
 )
 
 CACHES = ConfigSwitch(
-    "caches off", "no graph from a cache", ((INDUCTOR + "force_disable_caches", True),)
+    "caches off", "no graph from a cache", config=((INDUCTOR + "force_disable_caches", True),)
 )
 #: Only for exceptions of the compiler itself.
 SUPPRESS = ConfigSwitch(
     "suppress_errors = True",
     "what cannot be compiled runs in eager",
-    ((DYNAMO + "suppress_errors", True),),
     cost=3,
+    config=((DYNAMO + "suppress_errors", True),),
 )
 #: What a compiler engineer asks first, whatever the culprit: scalar code, no fusion, no pattern
 #: rewrites, one thread.

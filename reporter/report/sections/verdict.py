@@ -22,7 +22,7 @@ class Verdict(Section, frozen=True):
     `command` repeats the measurement. With `is_from_cache` a reused graph came out of the
     compiler's cache, and no guard is missing; with `is_raised_by_exported` a call of the exported
     program raises, which could be made; `derivative` is the one that is wrong in eager mode, as
-    `anonymizer.graph.repro.DERIVATIVES` has it, or `TANGENTS` there.
+    `anonymizer.graph.repro.DERIVATIVE_CHECKS` has it, or `TANGENTS` there.
     """
 
     kind: Kind

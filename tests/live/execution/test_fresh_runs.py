@@ -50,13 +50,13 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshRuns]:
     [pytest.param(n, marks=pytest.mark.slow) if n == "compiled" else n for n in PROGRAMS],
 )
 def test_a_fork_ends_as_a_cold_process_does(fresh: FreshRuns, name: str) -> None:
-    cold, again = (run(PROGRAMS[name], PATIENCE) for run in (fresh.run_cold, fresh.run_again))
+    cold, again = (run(PROGRAMS[name], PATIENCE) for run in (fresh.run_cold, fresh.run_fresh))
     assert facts(again) == facts(cold)
 
 
 def test_each_run_has_random_numbers_of_its_own(fresh: FreshRuns) -> None:
     program = "import random, torch; print(random.random(), torch.rand(1).item())"
-    drawn = [fresh.run_again(program, PATIENCE).stdout.split() for _ in range(2)]
+    drawn = [fresh.run_fresh(program, PATIENCE).stdout.split() for _ in range(2)]
     assert all(one != other for one, other in zip(*drawn, strict=True))
 
 
@@ -67,8 +67,8 @@ def test_no_run_knows_of_another(fresh: FreshRuns) -> None:
         "assert not (hasattr(builtins, 'left') or os.listdir() != ['repro.py'])"
         "; assert 'LEFT' not in os.environ"
     )
-    assert fresh.run_again(leaves, PATIENCE).outcome == "passes"
-    assert fresh.run_again(finds, PATIENCE).outcome == "passes"
+    assert fresh.run_fresh(leaves, PATIENCE).outcome == "passes"
+    assert fresh.run_fresh(finds, PATIENCE).outcome == "passes"
 
 
 def test_the_control_run_saves_and_loads_the_module_itself(fresh: FreshRuns) -> None:
@@ -91,14 +91,14 @@ print(reload(torch.export.export(made, (torch.ones(2),))).module() is made)
 def test_the_control_run_compiles_nothing(fresh: FreshRuns) -> None:
     program = text("fresh/is_compiled")
     assert fresh.run_control(program, PATIENCE).stdout == "False\n"
-    assert fresh.run_again(program, PATIENCE).stdout == "True\n"
+    assert fresh.run_fresh(program, PATIENCE).stdout == "True\n"
 
 
 def test_a_fork_that_takes_too_long_is_killed_with_all_that_it_started(
     fresh: FreshRuns,
 ) -> None:
     for limit in (1, 8, 64, 256):  # a busy machine may not get to the loop in time
-        answer = fresh.run_again(text("pool/endless"), limit)
+        answer = fresh.run_fresh(text("pool/endless"), limit)
         assert answer.outcome == "timeout" and answer.signal is None
         if answer.stdout:
             break
@@ -107,7 +107,7 @@ def test_a_fork_that_takes_too_long_is_killed_with_all_that_it_started(
 
 def test_what_a_fork_leaves_running_ends_with_it(fresh: FreshRuns) -> None:
     program = "import subprocess; print(subprocess.Popen(['sleep', '1000']).pid)"
-    answer = fresh.run_again(program, PATIENCE)
+    answer = fresh.run_fresh(program, PATIENCE)
     assert answer.outcome == "passes"
     until(lambda: not is_running(int(answer.stdout)), "the end of what it started")
 
@@ -115,7 +115,7 @@ def test_what_a_fork_leaves_running_ends_with_it(fresh: FreshRuns) -> None:
 def test_without_its_template_a_run_is_cold(tmp_path: Path) -> None:
     with PreloadedProcess(Path(os.devnull), tmp_path) as preloaded:  # which is no interpreter
         runs = FreshRuns(interpreter.COLD, tmp_path, preloaded)
-        assert runs.run_again("print('hello')", PATIENCE).stdout == "hello\n"
+        assert runs.run_fresh("print('hello')", PATIENCE).stdout == "hello\n"
 
 
 def facts(answer: Answer) -> tuple[object, ...]:
@@ -133,7 +133,7 @@ def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
     )
     into = tmp_path / "watched"
     assert facts(fresh.run_watched(program, PATIENCE, TOOLS, into)) == facts(
-        fresh.run_again(program, PATIENCE)
+        fresh.run_fresh(program, PATIENCE)
     )
     shown = ShownFailure(Kind.WRONG_RESULT, Layer.INDUCTOR)
     found = collect_evidence(
@@ -154,4 +154,4 @@ def test_what_is_stopped_ends_at_once_and_nothing_follows_it(tmp_path: Path) -> 
         runs.stop()
         assert running.result(PATIENCE).outcome == CandidateOutcome.DIED
     with pytest.raises(CancelledError):
-        runs.run_again("pass", PATIENCE)
+        runs.run_fresh("pass", PATIENCE)

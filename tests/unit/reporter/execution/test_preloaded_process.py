@@ -16,4 +16,4 @@ def test_no_late_question_starts_one_that_nobody_ends(tmp_path: Path) -> None:
     preloaded.close()
     fresh = FreshRuns(Path(sys.executable), tmp_path, preloaded)
     with pytest.raises(RuntimeError, match="closed"):
-        fresh.run_again("pass", 10)
+        fresh.run_fresh("pass", 10)

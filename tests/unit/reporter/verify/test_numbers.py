@@ -16,7 +16,7 @@ from reporter.verify.numbers import (
     collect_numbers,
     list_generic_numbers,
     list_needed_numbers,
-    replace_private_numbers,
+    substitute_generic_numbers,
 )
 
 BODY = ReproBody(
@@ -43,7 +43,7 @@ class Workers:
 
 def searched(fails: str, private: set[float]) -> tuple[ReproBody, frozenset[float], int]:
     workers = Workers(fails)
-    found = replace_private_numbers(
+    found = substitute_generic_numbers(
         (BODY, ASSERTION),
         frozenset(private),
         cast(WorkerPool, workers),

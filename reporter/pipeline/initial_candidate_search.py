@@ -46,7 +46,7 @@ class Sightings:
     refusals: Refusals
 
 
-class FirstCandidateSearch:
+class InitialCandidateSearch:
     """From a captured call to the first candidate that shows the failure.
 
     `backend` is the user's own as public code, if the failure is in it.
@@ -218,13 +218,13 @@ class FirstCandidateSearch:
         ours = not self.contrasts and self.backend is None
         return ours and early_end.comes_early(self.captured.verdict.failure, assertion)
 
-    def _end_early(self, seed: Candidate) -> None:
-        """From here on candidates end where the C++ compiler starts, if the seed shows the failure
-        before.
+    def _end_early(self, initial: Candidate) -> None:
+        """From here on candidates end where the C++ compiler starts, if the initial one shows the
+        failure before.
         """
-        if not self.ask.overrides and self._comes_early(seed.assertion):
+        if not self.ask.overrides and self._comes_early(initial.assertion):
             with self.ask.override(early_end.ENDS_AT_COMPILER):
-                is_shown = self.ask.holds(seed)
+                is_shown = self.ask.holds(initial)
             if is_shown:
                 self.ask.set_overrides(early_end.ENDS_AT_COMPILER)
 

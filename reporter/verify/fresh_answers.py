@@ -15,7 +15,7 @@ from templates.text import tidy_log
 
 
 @dataclass(frozen=True)
-class ColdRuns:
+class FreshAnswers:
     """The answers of fresh processes, and how many of them showed the wanted failure (`hits`)."""
 
     answers: tuple[Answer, ...]
