@@ -121,7 +121,7 @@ def time_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
 
     def run(task: Task) -> None:
         python = bench.environments.provide(task.release).python
-        run_cold(python, task.subject.text, 600, warm=bench.pools.warm(python))
+        run_cold(python, task.subject.text, 600, warm_cache=bench.pools.prepare_warm_cache(python))
 
     started = time.monotonic()
     with ThreadPoolExecutor(jobs) as threads:

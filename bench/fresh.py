@@ -46,19 +46,19 @@ def main() -> None:
     python: Path = options.python
     request: CandidateRequest = {"id": 0, "text": TEXT, "timeout": 600.0}
     with tempfile.TemporaryDirectory() as name:
-        warm = Path(name) / "warm"
-        settings = WorkerSettings(warm_cache=warm)
+        warm_cache = Path(name) / "warm"
+        settings = WorkerSettings(warm_cache=warm_cache)
         started = time.monotonic()
         with WorkerPool(python, 1, os.environ, Path(name) / "work", settings) as pool:
             pool.submit("pass").result()
         print(f"the warm-up: {time.monotonic() - started:.1f} s")
-        with PreloadedProcess(python, warm) as preloaded:
+        with PreloadedProcess(python, warm_cache) as preloaded:
             preloaded.start(inductor=True)
-            run_fresh(preloaded, {**request, "text": "pass"}, warm)  # it has imported torch
+            run_fresh(preloaded, {**request, "text": "pass"}, warm_cache)  # it has imported torch
             kinds: dict[str, tuple[Path | PreloadedProcess, Path | None]] = {
                 "cold, nothing lent": (python, None),
-                "cold, with the checks": (python, warm),
-                "fork, with the checks": (preloaded, warm),
+                "cold, with the checks": (python, warm_cache),
+                "fork, with the checks": (preloaded, warm_cache),
             }
             seconds: dict[str, list[float]] = {kind: [] for kind in kinds}
             for _ in range(options.rounds):

@@ -5,9 +5,11 @@ The user's interpreter runs this file by location. Python puts the file's folder
 `sys.path`; it is taken off before anything is imported, so a candidate never sees the modules
 that lie here, and the package is loaded under a private name that no user module can have.
 
-    worker_main.py serve --requests FD --answers FD --workdir DIR [--isolation fork|spawn] [--warm
-    BACKEND] worker_main.py once --folder DIR [--warm BACKEND]        one request on stdin, run in
-    this very process
+    worker_main.py serve --requests FD --answers FD --workdir DIR [--isolation fork|spawn]
+        [--warm-backend BACKEND]
+    worker_main.py once --folder DIR [--warm-backend BACKEND]
+
+With `once` one request comes on the standard input, and runs in this very process.
 """
 
 import sys

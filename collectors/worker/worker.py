@@ -65,11 +65,11 @@ class Worker:
     def serve(self) -> int:
         """Run until the request pipe ends."""
         started = time.time()
-        warm = warm_up(self.options.warm)
+        warmed = warm_up(self.options.warm_backend)
         gc.collect()
         gc.freeze()
         seconds, cpu = round(time.time() - started, 2), round(_measure_processor_seconds(), 2)
-        self.send({"ready": {"warm": warm, "seconds": seconds, "cpu": cpu}})
+        self.send({"ready": {"warm": warmed, "seconds": seconds, "cpu": cpu}})
         try:
             while self._step():
                 pass
@@ -184,7 +184,7 @@ class Worker:
                     os.close(number)
                 die_with_parent(parent)
                 candidate.enter_cache(job.slot.cache)
-                if self.options.warm == IMPORT:
+                if self.options.warm_backend == IMPORT:
                     begin_device()  # what it maps is no memory of the candidate
                 candidate.isolate(job.slot.folder, self.options.memory)
                 settle(job.request["text"])
@@ -221,8 +221,8 @@ class Worker:
             "once",
             "--folder",
             slot.folder,
-            "--warm",
-            self.options.warm,
+            "--warm-backend",
+            self.options.warm_backend,
         ]
         command += ["--memory", str(self.options.memory)]
         environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=slot.cache)
@@ -256,7 +256,7 @@ def _run_once(options: argparse.Namespace) -> int:
     with its host.
     """
     die_with_parent(os.getppid())
-    if options.warm:
+    if options.warm_backend:
         import torch._inductor.compile_fx  # noqa: F401 - the slow half of a first compilation
 
         begin_device()
@@ -266,10 +266,10 @@ def _run_once(options: argparse.Namespace) -> int:
         return 0
     candidate.isolate(options.folder, options.memory)
     request = json.loads(line)
-    if options.warm:
+    if options.warm_backend:
         settle(request["text"])
     code = candidate.run(request, options.folder)
-    if options.warm:
+    if options.warm_backend:
         # as a fork does: taking a whole torch down takes seconds, and the answer is written
         os._exit(code)
     return code
@@ -290,7 +290,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     forks.add_argument("--socket", required=True)
     forks.add_argument("--inductor", action="store_true")
     for mode in (serve, single):
-        mode.add_argument("--warm", default="")
+        mode.add_argument("--warm-backend", default="")
         mode.add_argument("--memory", type=int, default=0)
     return parser.parse_args(arguments)
 

@@ -88,7 +88,7 @@ class Pools:
                 self._folder = tempfile.TemporaryDirectory(prefix="bugreport-check-")
             return Path(self._folder.name)
 
-    def warm(self, python: Path) -> Path:
+    def prepare_warm_cache(self, python: Path) -> Path:
         """The compiler cache of an interpreter's warm-up, which outlives the process."""
         return prepare_warm_folder(python, self._make_work_folder() / "warm")
 
@@ -112,6 +112,6 @@ class Pools:
             WorkerSettings(
                 memory_limit=int(self.memory * 2**30),
                 isolation=self.isolation,
-                warm_cache=self.warm(python),
+                warm_cache=self.prepare_warm_cache(python),
             ),
         )

@@ -172,7 +172,7 @@ class TaskRunner:
             trust = subject.origin.trust
             limits = RunLimits(task.timeout, self.pools.memory, self.pools.jobs, trust)
             return judge_issue(subject, environment.python, limits, self._stopped.is_set)
-        skip = task.few and is_ready(self.pools.warm(environment.python))
+        skip = task.few and is_ready(self.pools.prepare_warm_cache(environment.python))
         if not (task.fresh or skip or subject.needs_cuda):
             observations.append(self._observe_warm(task, environment))
         while (
@@ -191,7 +191,9 @@ class TaskRunner:
             return found
         python = environment.python
         variables = self.pools.build_variables(python)
-        control = run_control(python, text, task.timeout, self.pools.warm(python), variables)
+        control = run_control(
+            python, text, task.timeout, self.pools.prepare_warm_cache(python), variables
+        )
         if control.outcome == CandidateOutcome.PASSES:
             return found
         self._refuse_if_stopped()
@@ -223,7 +225,7 @@ class TaskRunner:
             task.timeout,
             self.pools.build_variables(environment.python),
             describe=True,
-            warm=self.pools.warm(environment.python),
+            warm_cache=self.pools.prepare_warm_cache(environment.python),
         )
         if _cannot_import_torch(answer):
             said = answer.format_error()[:200]

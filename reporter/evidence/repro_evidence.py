@@ -128,7 +128,7 @@ class WatchedRun:
     python: Path
     text: str
     budget: float
-    warm: Path | None = None
+    warm_cache: Path | None = None
     tools: Sequence[str] = TOOLS
     watched: Path | None = None
 
@@ -140,7 +140,7 @@ class WatchedRun:
             "timeout": self.budget,
             "tools": list(self.tools),
         }
-        ending = run_fresh(self.python, request, self.warm, into=folder)
+        ending = run_fresh(self.python, request, self.warm_cache, into=folder)
         is_late = ending.answer.outcome == CandidateOutcome.TIMEOUT
         return f"not done within {self.budget:g} s" if is_late else ""
 

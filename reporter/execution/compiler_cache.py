@@ -36,12 +36,12 @@ def prepare_warm_folder(python: Path, otherwise: Path) -> Path:
         python: the interpreter, by whose path the folder is named.
         otherwise: a folder of the run, below which it lies if the home is read-only.
     """
-    warm = name_warm_folder(python)
+    warm_cache = name_warm_folder(python)
     try:
-        warm.mkdir(parents=True, exist_ok=True)
+        warm_cache.mkdir(parents=True, exist_ok=True)
     except OSError:  # it costs seconds, not the run
-        return otherwise / warm.name
-    return warm
+        return otherwise / warm_cache.name
+    return warm_cache
 
 
 def name_warm_folder(python: Path) -> Path:
@@ -122,25 +122,25 @@ def _is_lent(part: Path) -> bool:
     return part.is_dir() and (len(part.name) == 2 or part.name == HEADERS)
 
 
-def _list_whole_files(warm: Path | None) -> list[Path]:
+def _list_whole_files(warm_cache: Path | None) -> list[Path]:
     """The files of a cache that were whole when a warm-up ended, relative to it; none before
     that.
     """
     try:
-        text = (warm / _LIST).read_text(encoding="utf-8") if warm is not None else ""
+        text = (warm_cache / _LIST).read_text(encoding="utf-8") if warm_cache is not None else ""
     except (OSError, ValueError):
         return []
     return [Path(line) for line in text.splitlines()]
 
 
-def is_ready(warm: Path) -> bool:
+def is_ready(warm_cache: Path) -> bool:
     """Whether a warm-up has been through here, so that a fresh process is spared the checks of the
     toolchain.
     """
-    return any(len(path.parts[0]) == 2 for path in _list_whole_files(warm))
+    return any(len(path.parts[0]) == 2 for path in _list_whole_files(warm_cache))
 
 
-def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
+def prefill(cache: Path, warm_cache: Path | None, with_prefix: bool = False) -> None:
     """Give a new cache the checks of the C++ toolchain that a warm-up has made, and nothing
     compiled from a program.
 
@@ -149,24 +149,24 @@ def prefill(cache: Path, warm: Path | None, with_prefix: bool = False) -> None:
 
     Args:
         cache: the folder for TORCHINDUCTOR_CACHE_DIR; it is made where it is missing.
-        warm: the cache of the warm-up; where it is None, or the warm-up has not ended, nothing is
-            copied.
+        warm_cache: the cache of the warm-up; where it is None, or the warm-up has not ended,
+            nothing is copied.
         with_prefix: link the compiled header of kernels as well, which torch of these releases
             would not have.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    for path in _list_whole_files(warm):
-        if warm is None or len(path.parts[0]) != 2:
+    for path in _list_whole_files(warm_cache):
+        if warm_cache is None or len(path.parts[0]) != 2:
             continue
         with contextlib.suppress(OSError):  # another run has condemned it, another file system
             (cache / path).parent.mkdir(parents=True, exist_ok=True)
             if path.suffix != _COMPILED_HEADER:
-                shutil.copy2(warm / path, cache / path)
+                shutil.copy2(warm_cache / path, cache / path)
             elif with_prefix:
-                os.link(warm / path, cache / path)
+                os.link(warm_cache / path, cache / path)
 
 
-def lend_headers(temporary: Path, warm: Path | None) -> None:
+def lend_headers(temporary: Path, warm_cache: Path | None) -> None:
     """Link torch's precompiled C++ headers to where a process looks for them.
 
     They are found by the hash of their text, compiler and flags, take ten seconds and 150 MB each,
@@ -174,24 +174,24 @@ def lend_headers(temporary: Path, warm: Path | None) -> None:
 
     Args:
         temporary: the TMPDIR of the process.
-        warm: the cache of the warm-up that compiled them; None: nothing is linked.
+        warm_cache: the cache of the warm-up that compiled them; None: nothing is linked.
     """
     try:
         user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
     except (KeyError, OSError, ImportError):
         return
-    link_headers(temporary / f"torchinductor_{user}" / HEADERS, warm)
+    link_headers(temporary / f"torchinductor_{user}" / HEADERS, warm_cache)
 
 
-def link_headers(target: Path, warm: Path | None) -> None:
+def link_headers(target: Path, warm_cache: Path | None) -> None:
     """Link the precompiled headers of a warm-up's cache into a folder; none before it is whole.
 
     Args:
         target: is made where there is something to link.
-        warm: the cache; None: nothing is linked.
+        warm_cache: the cache; None: nothing is linked.
     """
-    for path in _list_whole_files(warm):
-        if warm is not None and path.parts[0] == HEADERS and path.match("*.h*"):
+    for path in _list_whole_files(warm_cache):
+        if warm_cache is not None and path.parts[0] == HEADERS and path.match("*.h*"):
             target.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(OSError):  # another file system: it is only slower then
-                os.link(warm / path, target / path.name)
+                os.link(warm_cache / path, target / path.name)

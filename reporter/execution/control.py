@@ -48,19 +48,19 @@ def run_control(
     python: Path,
     text: str,
     timeout: float,
-    warm: Path | None = None,
+    warm_cache: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Answer:
     """The text in a fresh process without the compiler.
 
     Args:
         timeout: seconds.
-        warm: a warm-up's cache whose toolchain checks are used.
+        warm_cache: a warm-up's cache whose toolchain checks are used.
         env: the environment in place of this process's.
     """
     disabled = {**(os.environ if env is None else env), DISABLING_VARIABLE: "1"}
     text = f"{EXPORTS_AS_MODULES}{text}" if _IS_EXPORTED.search(text) else text
-    return run_cold(python, text, timeout, disabled, describe=True, warm=warm)
+    return run_cold(python, text, timeout, disabled, describe=True, warm_cache=warm_cache)
 
 
 def build_control_command(text: str) -> list[str] | None:

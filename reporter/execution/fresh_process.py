@@ -58,7 +58,7 @@ class FreshResult:
 def run_fresh(
     by: Path | PreloadedProcess,
     request: CandidateRequest,
-    warm: Path | None = None,
+    warm_cache: Path | None = None,
     env: Mapping[str, str] | None = None,
     into: Path | None = None,
 ) -> FreshResult:
@@ -66,7 +66,7 @@ def run_fresh(
 
     Args:
         by: the interpreter of a really cold process, or what forks one.
-        warm: a warm-up's cache whose toolchain checks are used.
+        warm_cache: a warm-up's cache whose toolchain checks are used.
         env: in place of this process's environment, for a really cold one.
         into: a new or empty folder for what torch's debugging tools said: `found`, with their
             files, and `answer.json`, if the process wrote one.
@@ -74,9 +74,9 @@ def run_fresh(
     Raises:
         OSError: the preloaded process cannot fork, or the folder cannot be written.
     """
-    with _make_fresh_folder(env, warm) as (folder, variables):
+    with _make_fresh_folder(env, warm_cache) as (folder, variables):
         if isinstance(by, PreloadedProcess):
-            answer = _fork(by, folder, request, warm)
+            answer = _fork(by, folder, request, warm_cache)
         else:
             command = [str(by), str(WORKER_MAIN), "once", "--folder", str(folder)]
             said = json.dumps(request) + "\n"
@@ -96,7 +96,7 @@ def run_cold(
     timeout: float,
     env: Mapping[str, str] | None = None,
     describe: bool = False,
-    warm: Path | None = None,
+    warm_cache: Path | None = None,
 ) -> Answer:
     """Runs `python repro.py` in an empty folder with an empty cache.
 
@@ -108,19 +108,21 @@ def run_cold(
         timeout: in seconds.
         env: the environment in place of this process's; credentials are taken out of both.
         describe: whether the failure is written down.
-        warm: the cache of a warm-up, whose toolchain checks and headers are used; None: the process
-            makes its own.
+        warm_cache: the cache of a warm-up, whose toolchain checks and headers are used; None: the
+            process makes its own.
     """
     if describe:
-        return run_fresh(python, {"id": 0, "text": text, "timeout": timeout}, warm, env).answer
-    with _make_fresh_folder(env, warm) as (folder, variables):
+        return run_fresh(
+            python, {"id": 0, "text": text, "timeout": timeout}, warm_cache, env
+        ).answer
+    with _make_fresh_folder(env, warm_cache) as (folder, variables):
         (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
         return _run([str(python), "repro.py"], folder, variables, timeout)
 
 
 @contextlib.contextmanager
 def _make_fresh_folder(
-    env: Mapping[str, str] | None, warm: Path | None
+    env: Mapping[str, str] | None, warm_cache: Path | None
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """An empty folder with an empty cache, and the environment for a process in it."""
     variables = build_repro_variables(os.environ) if env is None else remove_credentials(env)
@@ -128,19 +130,19 @@ def _make_fresh_folder(
         folder = Path(name).resolve()
         for part in ("run", "out", "cache"):
             (folder / part).mkdir()
-        prefill(folder / "cache", warm)
+        prefill(folder / "cache", warm_cache)
         variables["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
         # what a killed compiler leaves goes with the folder
         variables["TMPDIR"] = str(folder / "out")
-        lend_headers(folder / "out", warm)
+        lend_headers(folder / "out", warm_cache)
         yield folder, variables
 
 
 def _fork(
-    preloaded: PreloadedProcess, folder: Path, request: CandidateRequest, warm: Path | None
+    preloaded: PreloadedProcess, folder: Path, request: CandidateRequest, warm_cache: Path | None
 ) -> Answer:
     # where a process that forks looks for them
-    link_headers(folder / "cache" / HEADERS, warm)
+    link_headers(folder / "cache" / HEADERS, warm_cache)
     started = time.monotonic()
     code = preloaded.run(folder, request)
     return _read_answer(folder / "out", code, started)

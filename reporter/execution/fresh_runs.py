@@ -26,7 +26,7 @@ class FreshRuns:
     """
 
     python: Path
-    warm: Path
+    warm_cache: Path
     preloaded: PreloadedProcess | None = None
     stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -57,7 +57,7 @@ class FreshRuns:
         """
         if self.stopped.is_set():
             raise CancelledError
-        return run_cold(self.python, text, limit, describe=True, warm=self.warm)
+        return run_cold(self.python, text, limit, describe=True, warm_cache=self.warm_cache)
 
     def run_fresh(self, text: str, limit: float) -> Answer:
         """One more, beside a cold one: a fork of the preloaded process, or where there is none
@@ -96,7 +96,7 @@ class FreshRuns:
         )
         if forked is not None:
             return forked.answer
-        return control.run_control(self.python, text, limit, self.warm)
+        return control.run_control(self.python, text, limit, self.warm_cache)
 
     def look(self, text: str, limit: float, wanted: MeasurementRequest) -> list[MeasurementLine]:
         """What `collectors.dynamo.repro_measurements` finds of a repro, as far as it came.
@@ -107,7 +107,7 @@ class FreshRuns:
             wanted: what is measured.
         """
         request: CandidateRequest = {"id": 0, "text": text, "timeout": limit, "measure": wanted}
-        result = self._fork(request) or run_fresh(self.python, request, self.warm)
+        result = self._fork(request) or run_fresh(self.python, request, self.warm_cache)
         return list(result.measurements)
 
     def _fork(self, request: CandidateRequest, into: Path | None = None) -> FreshResult | None:
@@ -115,6 +115,6 @@ class FreshRuns:
         if self.preloaded is None or self.stopped.is_set():
             return None
         try:
-            return run_fresh(self.preloaded, request, self.warm, into=into)
+            return run_fresh(self.preloaded, request, self.warm_cache, into=into)
         except OSError:
             return None

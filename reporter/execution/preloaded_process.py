@@ -36,12 +36,12 @@ class PreloadedProcess:
     """The process; it starts with the first question, or with `start`. A context manager.
 
     Args:
-        warm: the cache of a warm-up, whose checks of the toolchain are used.
+        warm_cache: the cache of a warm-up, whose checks of the toolchain are used.
     """
 
-    def __init__(self, python: Path, warm: Path) -> None:
+    def __init__(self, python: Path, warm_cache: Path) -> None:
         self._python = python
-        self._warm = warm
+        self._warm_cache = warm_cache
         self._env = build_repro_variables(os.environ)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -71,7 +71,7 @@ class PreloadedProcess:
                 return
             self._folder = tempfile.TemporaryDirectory(prefix="forks-", ignore_cleanup_errors=True)
             cache = Path(self._folder.name) / "cache"
-            prefill(cache, self._warm)
+            prefill(cache, self._warm_cache)
             METER.add(processes=1)
             self._process = subprocess.Popen(
                 [

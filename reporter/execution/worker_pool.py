@@ -161,7 +161,7 @@ class WorkerPool:
         self._warm_cache = WarmCache(settings.warm_cache or self._workdir / "warm-cache")
         self._grace = _GRACE[settings.isolation]
         self._options = ["--isolation", settings.isolation]
-        self._options += ["--warm", settings.warm_backend or "import"]
+        self._options += ["--warm-backend", settings.warm_backend or "import"]
         self._options += ["--memory", str(settings.memory_limit or 0)]
         self._remembers = settings.remembers
         self._answers: dict[str, Answer] = {}

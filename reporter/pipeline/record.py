@@ -59,12 +59,14 @@ _START, _TIMES_LONGER = 30.0, 4.0
 _MOST_CHILDREN = 4
 
 
-def record_program(script: WatchedScript, warm: Path, seen: Recording | None = None) -> Recording:
+def record_program(
+    script: WatchedScript, warm_cache: Path, seen: Recording | None = None
+) -> Recording:
     """Runs the script once, watched, and refuses what no verdict can be made of.
 
     Args:
         script: what is run.
-        warm: the folder of the warm-up cache, from which the run's compiler cache is filled.
+        warm_cache: the folder of the warm-up cache, from which the run's compiler cache is filled.
         seen: the recording of a program that ran by itself; then nothing is run.
 
     Returns:
@@ -74,7 +76,9 @@ def record_program(script: WatchedScript, warm: Path, seen: Recording | None = N
         UsageError: the input cannot be used.
         CannotJudgeError: the program has ended its own watcher.
     """
-    prefill((script.folder if seen is None else seen.folder) / "cache", warm, with_prefix=True)
+    prefill(
+        (script.folder if seen is None else seen.folder) / "cache", warm_cache, with_prefix=True
+    )
     if seen is None:
         script.audience.progress.begin_stage(
             "record", "running the script once, every compiled call next to eager"

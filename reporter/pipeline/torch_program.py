@@ -120,7 +120,7 @@ class TorchProgram:
             CannotJudgeError: the program has ended its own watcher.
         """
         seen = self.seen.recording if self.seen is not None else None
-        recording = record_program(self.run.watch_script(), self.workers.warm, seen)
+        recording = record_program(self.run.watch_script(), self.workers.warm_cache, seen)
         self._open.callback(recording.close)
         if recording.on_gpu and self.run.goal.output is not None:
             self.workers.prepare_for("cuda")
@@ -352,7 +352,7 @@ class TorchProgram:
                 self.run.interpreters.own.path,
                 built.program.text,
                 self.run.budget.limit(self.run.options.evidence),
-                warm=self.workers.warm,
+                warm_cache=self.workers.warm_cache,
                 watched=verified.watched,
             ),
             ShownFailure(verdict.kind, verdict.layer, suspects, error),

@@ -29,7 +29,7 @@ class ContrastInterpreter:
 
     info: InterpreterInfo
     pool: WorkerPool
-    warm: Path
+    warm_cache: Path
 
     @property
     def name(self) -> str:
@@ -52,7 +52,7 @@ class ContrastInterpreter:
         limit = max(300.0, 4 * self.pool.time_limit)
         with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
             started = [
-                workers.submit(FreshRuns(self.info.path, self.warm).run_cold, text, limit)
+                workers.submit(FreshRuns(self.info.path, self.warm_cache).run_cold, text, limit)
                 for _ in range(runs)
             ]
             return tuple(run.result() for run in started)

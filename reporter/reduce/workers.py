@@ -38,7 +38,7 @@ class WorkerSet:
         self._others = others
         self._isolation = options.workers
         self._warm_backend: Backend | None = Backend.INDUCTOR
-        self.warm = self._warm(python)
+        self.warm_cache = self._find_warm_cache(python)
         self._set_up()
 
     def _set_up(self) -> None:
@@ -46,21 +46,21 @@ class WorkerSet:
         kind = self._isolation
         with contextlib.ExitStack() as stack:
             self.pool = stack.enter_context(
-                self._build_pool(self.python, self.warm, f"workers-{kind}")
+                self._build_pool(self.python, self.warm_cache, f"workers-{kind}")
             )
             self.contrasts: list[ContrastInterpreter] = []
             for number, info in enumerate(self._others):
-                warm = self._warm(info.path)
+                warm_cache = self._find_warm_cache(info.path)
                 pool = stack.enter_context(
-                    self._build_pool(info.path, warm, f"workers-{kind}-{number}")
+                    self._build_pool(info.path, warm_cache, f"workers-{kind}-{number}")
                 )
-                self.contrasts.append(ContrastInterpreter(info, pool, warm))
+                self.contrasts.append(ContrastInterpreter(info, pool, warm_cache))
             preloaded = (
-                stack.enter_context(PreloadedProcess(self.python, self.warm))
+                stack.enter_context(PreloadedProcess(self.python, self.warm_cache))
                 if kind == "fork"
                 else None
             )
-            self.fresh = FreshRuns(self.python, self.warm, preloaded)
+            self.fresh = FreshRuns(self.python, self.warm_cache, preloaded)
             self._pools = stack.pop_all()
 
     def prepare_for(self, device: str) -> None:
@@ -72,11 +72,11 @@ class WorkerSet:
             self._warm_backend = None
             self._set_up()
 
-    def _warm(self, python: Path) -> Path:
+    def _find_warm_cache(self, python: Path) -> Path:
         """The folder of an interpreter's warm-up cache, which outlives the run."""
         return prepare_warm_folder(python, self.folder / "warm")
 
-    def _build_pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
+    def _build_pool(self, python: Path, warm_cache: Path, name: str) -> WorkerPool:
         """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever
         they run.
         """
@@ -91,7 +91,7 @@ class WorkerSet:
                 memory_limit=int(options.memory * 2**30),
                 isolation=self._isolation,
                 warm_backend=self._warm_backend,
-                warm_cache=warm,
+                warm_cache=warm_cache,
                 remembers=True,
             ),
         )

@@ -38,9 +38,9 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshRuns]:
-    warm = tmp_path_factory.mktemp("warm")
-    with PreloadedProcess(interpreter.COLD, warm) as preloaded:
-        runs = FreshRuns(interpreter.COLD, warm, preloaded)
+    warm_cache = tmp_path_factory.mktemp("warm")
+    with PreloadedProcess(interpreter.COLD, warm_cache) as preloaded:
+        runs = FreshRuns(interpreter.COLD, warm_cache, preloaded)
         runs.prepare(inductor=True)
         yield runs
 

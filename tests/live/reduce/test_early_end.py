@@ -22,9 +22,9 @@ from tests.support.scripts import text
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     folder = tmp_path_factory.mktemp("early")
-    warm = prepare_warm_folder(interpreter.WARM, folder)  # as the command does
+    warm_cache = prepare_warm_folder(interpreter.WARM, folder)  # as the command does
     with WorkerPool(
-        interpreter.WARM, 2, dict(os.environ), folder, WorkerSettings(warm_cache=warm)
+        interpreter.WARM, 2, dict(os.environ), folder, WorkerSettings(warm_cache=warm_cache)
     ) as made:
         yield made
 

@@ -35,7 +35,7 @@ def test_what_fails_without_the_compiler_or_holds_a_private_number_is_not_told(
     text: str, is_told: bool, tmp_path: Path
 ) -> None:
     python = interpreter.WARM
-    found = find_failure(run_cold(python, text, 60, describe=True, warm=tmp_path))
+    found = find_failure(run_cold(python, text, 60, describe=True, warm_cache=tmp_path))
     assert found is not None
     others = OtherFailures(Signature(Kind.WRONG_RESULT), seeds=(4711,))
     others.keep(found, text)
