@@ -6,7 +6,13 @@ from __future__ import annotations
 
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVE_CHECKS, ReproAssertion
-from collectors.protocol.repro_words import ALIKE, BESIDE_POINT, LEAST_OFF, STANDS_OUT
+from collectors.protocol.repro_words import (
+    ALIKE,
+    BESIDE_POINT,
+    CANNOT_JUDGE_STATEMENT,
+    LEAST_OFF,
+    STANDS_OUT_BESIDE_POINT,
+)
 
 #: The derivative in forward mode of what finite differences are held against.
 _FORWARD = "torch.func.jvp(run, tuple(args), tuple(each.sin() for each in args))[1]"
@@ -55,7 +61,8 @@ def check_derivative(assertion: ReproAssertion) -> list[str]:
         "        jump = max((each - value).abs().max() for each, _ in near[2:])",
         f"        smooth = jump < {ALIKE} * max(1.0, value.abs().max())",
         f"        smooth = smooth and spread < {ALIKE} * size",
-        f"        if not (smooth and off > max({STANDS_OUT} * spread, {LEAST_OFF} * size)):",
+        f"        least = max({STANDS_OUT_BESIDE_POINT} * spread, {LEAST_OFF} * size)",
+        "        if not (smooth and off > least):",
         "            return",
         "raise refused",
     ]
@@ -70,7 +77,7 @@ def _make_inputs(assertion: ReproAssertion) -> list[str]:
         "wide = (torch.float64, torch.complex128)",
         "exact = all(x.dtype in wide for x in numbers)",
         "if not exact or not any(x.requires_grad for x in given):",
-        "    sys.exit(125)",
+        f"    {CANNOT_JUDGE_STATEMENT}",
         "def move(step, shift=0):",
         "    args = [",
         "        (x + step * (0.5 + torch.rand_like(x).roll(shift))).detach()",
@@ -118,7 +125,7 @@ def _compare_equal_elements(assertion: ReproAssertion) -> list[str]:
         write_seed(assertion.seed),
         "args = inputs()",
         "if len(args) != 1 or len(args[0].unique()) != 1:",
-        "    sys.exit(125)",
+        f"    {CANNOT_JUDGE_STATEMENT}",
         "low, high = torch.autograd.grad(run(*args).sum(), args)[0].aminmax()",
         "limit = torch.finfo(low.dtype).eps ** 0.5",
         "assert torch.allclose(low, high, rtol=limit), (",

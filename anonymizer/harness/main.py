@@ -13,7 +13,7 @@ from anonymizer.graph.compilation import write_compilation
 from anonymizer.graph.repro import DERIVATIVE_CHECKS, CallSizes, ReproAssertion, indent
 from anonymizer.harness.derivatives import check_derivative
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind, assert_never
-from collectors.protocol.repro_words import Property
+from collectors.protocol.repro_words import CANNOT_JUDGE_STATEMENT, Property
 
 #: How `main` takes it that the compiled call refuses what eager refuses.
 AS_EAGER = ("except Exception:", "    return")
@@ -87,7 +87,7 @@ def _try_eager(run: str) -> list[str]:
         f"    {run}",
         "except Exception as error:",
         '    print("eager fails here:", error)',
-        "    sys.exit(125)",
+        f"    {CANNOT_JUDGE_STATEMENT}",
     ]
 
 
@@ -99,7 +99,7 @@ def _expect_refusal(assertion: ReproAssertion, eager: str, compiled: str) -> lis
         "except Exception as error:",
         '    print("eager raises", type(error).__name__)',
         "else:",
-        "    sys.exit(125)",
+        f"    {CANNOT_JUDGE_STATEMENT}",
         "try:",
         f"    {compiled}",
         *AS_EAGER,
@@ -173,7 +173,7 @@ def _compare_exact() -> list[str]:
         "    exact = run(lambda model: model, double=True)",
         "except Exception as error:",
         '    print("there is no float64 here:", error)',
-        "    sys.exit(125)",
+        f"    {CANNOT_JUDGE_STATEMENT}",
         "actual = run(lambda model: model)",
         "for a, x in zip(actual, exact):",
         "    if a.dtype == x.dtype:",
@@ -211,7 +211,7 @@ def _compare_property(assertion: ReproAssertion, compiled: str) -> list[str]:
             return [
                 "if run(lambda model: model) != expected:",
                 '    print("the state is another one in each run")',
-                "    sys.exit(125)",
+                f"    {CANNOT_JUDGE_STATEMENT}",
                 actual,
                 "assert expected == actual, (",
                 f'    f"{message}"',

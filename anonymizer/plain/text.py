@@ -32,7 +32,7 @@ from anonymizer.plain.names import shorten_names
 from anonymizer.plain.script import Script
 from anonymizer.plain.statements import read_script
 from anonymizer.plain.whole_script import render_whole_script
-from collectors.protocol.repro_words import Property
+from collectors.protocol.repro_words import FARTHER_THAN_EAGER, Property
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
@@ -389,7 +389,7 @@ class _Writer:
             "eager, off = [",
             f"    (call({given}) - exact).abs().max().item() for call in ({callee}, {compiled})",
             "]",
-            "assert off <= 8 * eager, (",
+            f"assert off <= {FARTHER_THAN_EAGER:g} * eager, (",
             f'    f"{self.assertion.kind.replace("_", " ")}: eager is off by {{eager:.4g}}'
             ' from float64, compiled by {off:.4g}"',
             ")",

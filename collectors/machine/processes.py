@@ -27,14 +27,6 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def name_signal(number: int) -> str:
-    """`SIGSEGV` for 11; the bare number where the system has no name for it."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
-
-
 @contextlib.contextmanager
 def write_whole(path: str) -> Iterator[str]:
     """The path to write to; what is there at the end becomes `path`, unless something is raised."""

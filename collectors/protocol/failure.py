@@ -1,7 +1,8 @@
-"""An exception, as the target describes it."""
+"""An exception, or a signal that ended a process, as both sides describe it."""
 
 from __future__ import annotations
 
+import signal
 from typing import List, TypedDict
 
 
@@ -46,3 +47,11 @@ class Failure(_Failure, total=False):
 ScriptException = TypedDict(
     "ScriptException", {"class": str, "failure": Failure, "raised_in_torch": bool, "location": str}
 )
+
+
+def name_signal(number: int) -> str:
+    """`SIGSEGV` for 11; `signal 34` where the system has no name for it."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -35,6 +35,19 @@ class Property(Text):
     SIDE_EFFECT = "side effect"
 
 
+#: Exit code of a repro, and of the tool, where this machine cannot tell: `git bisect` skips it.
+CANNOT_JUDGE_HERE = 125
+#: The statement by which a repro in the form of the harness says so.
+CANNOT_JUDGE_STATEMENT = f"sys.exit({CANNOT_JUDGE_HERE})"
+#: Compiled values are wrong if they are so many times farther from float64 than eager's.
+FARTHER_THAN_EAGER = 8.0
+
+
+def is_harness(text: str) -> bool:
+    """Whether a repro has the form of the harness, which says by itself where it cannot judge."""
+    return CANNOT_JUDGE_STATEMENT in text
+
+
 class CandidateOutcome(Text):
     """How one run of a candidate ended."""
 
@@ -42,7 +55,7 @@ class CandidateOutcome(Text):
     PASSES = "passes"
     #: It raised an exception, which may be that of its own assertion.
     FAILS = "fails"
-    #: It says itself that it cannot judge here (exit code 125).
+    #: It says itself that it cannot judge here (exit code `CANNOT_JUDGE_HERE`).
     CANNOT_JUDGE = "cannot_judge"
     #: The process ended.
     DIED = "died"
@@ -67,4 +80,4 @@ BESIDE_POINT = ((1e-3, 0), (-1e-3, 0), (1e-4, 0), (-1e-4, 0), (1e-4, 1), (-1e-4,
 ALIKE = 0.05
 #: So many times farther than the values beside the point are from each other has the one at the
 #: point to be from them, and so far at least, as a share of their size or of 1.
-STANDS_OUT, LEAST_OFF = 10.0, 1e-3
+STANDS_OUT_BESIDE_POINT, LEAST_OFF = 10.0, 1e-3

@@ -27,9 +27,10 @@ from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
 from ..dynamo.compiler_modules import import_compiler
 from ..machine import waiting
-from ..machine.processes import name_signal, write_json
+from ..machine.processes import write_json
 from ..protocol.call_requests import CallRequest
 from ..protocol.calls import CallAnswer, LostAnswer, StopRequest
+from ..protocol.failure import name_signal
 from ..protocol.starting import MOST_OF_LOG, STOP_PATIENCE, ForkServerGreeting
 from ..protocol.words import CallOutcome
 from ..worker.job import kill_group

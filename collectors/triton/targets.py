@@ -17,7 +17,7 @@ import textwrap
 import time
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..machine.processes import name_signal
+from ..protocol.failure import name_signal
 from ..protocol.kernels import KernelLaunch, TargetAnswer
 from ..protocol.words import KernelOutcome
 

@@ -38,11 +38,10 @@ from ..protocol.candidates import (
     CandidateRequest,
 )
 from ..protocol.failure import Failure
-from ..protocol.repro_words import CandidateOutcome
+from ..protocol.repro_words import CANNOT_JUDGE_HERE, CandidateOutcome
 from ..protocol.variation import CallVariation, Overrides
 from . import early_end
 
-CANNOT_JUDGE = 125
 _COLLECTORS = str(__package__).rpartition(".")[0]
 #: What a text raises in its own lines when a reduction has cut it wrongly.
 _BROKEN = (SyntaxError, NameError, ImportError)
@@ -173,7 +172,7 @@ def _describe_ending(error: BaseException, path: str) -> CandidateEnding:
         return {
             "outcome": CandidateOutcome.CANNOT_JUDGE,
             "failure": None,
-            "exit": CANNOT_JUDGE,
+            "exit": CANNOT_JUDGE_HERE,
             "detail": str(error),
         }
     broken = isinstance(error, _BROKEN) and _is_text_at_fault(error, path)
@@ -240,7 +239,7 @@ def _stop(stop: SystemExit) -> CandidateEnding:
         sys.stderr.write(f"{stop.code}\n")
     code = stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 1)
     code &= 0xFF
-    if code in (0, CANNOT_JUDGE):
+    if code in (0, CANNOT_JUDGE_HERE):
         outcome = CandidateOutcome.PASSES if code == 0 else CandidateOutcome.CANNOT_JUDGE
         return {"outcome": outcome, "failure": None, "exit": code}
     return {"outcome": CandidateOutcome.FAILS, "failure": describe(stop), "exit": code}

@@ -11,10 +11,9 @@ import subprocess
 import threading
 import time
 
-from ..machine.processes import name_signal
 from ..protocol.candidates import ANSWER_FILE, CandidateAnswer, CandidateEnding, CandidateRequest
-from ..protocol.repro_words import CandidateOutcome
-from . import candidate
+from ..protocol.failure import name_signal
+from ..protocol.repro_words import CANNOT_JUDGE_HERE, CandidateOutcome
 from .slot import Slot
 
 _TAIL = 4000
@@ -122,7 +121,7 @@ def _describe_ending(job: Job) -> CandidateEnding:
     if "error" in job.request:
         return {
             "outcome": CandidateOutcome.CANNOT_JUDGE,
-            "exit": candidate.CANNOT_JUDGE,
+            "exit": CANNOT_JUDGE_HERE,
             "detail": job.request["error"],
         }
     if os.WIFSIGNALED(job.status):
@@ -131,7 +130,7 @@ def _describe_ending(job: Job) -> CandidateEnding:
     code = os.WEXITSTATUS(job.status)
     outcomes = {
         0: CandidateOutcome.PASSES,
-        candidate.CANNOT_JUDGE: CandidateOutcome.CANNOT_JUDGE,
+        CANNOT_JUDGE_HERE: CandidateOutcome.CANNOT_JUDGE,
     }
     return {"outcome": outcomes.get(code, CandidateOutcome.DIED), "exit": code}
 

@@ -26,7 +26,7 @@ from reporter.check.subject import CheckSubject
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError, DamagedEnvironmentError
 from reporter.core.json_values import Json
-from reporter.core.kinds import STILL_FAILING, CandidateOutcome, CheckOutcome
+from reporter.core.kinds import STILL_FAILING, CheckOutcome
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments, find_cache_folder
 from reporter.environments.release import Release, strip_local_part
@@ -194,7 +194,7 @@ class TaskRunner:
         control = run_control(
             python, text, task.timeout, self.pools.prepare_warm_cache(python), variables
         )
-        if control.outcome == CandidateOutcome.PASSES:
+        if control.passed:
             return found
         self._refuse_if_stopped()
         return Decision(CheckOutcome.CANNOT_JUDGE, describe_control(control), runs=found.runs)

@@ -58,6 +58,11 @@ class Answer:
         return self.failure["exception"] if self.failure else None
 
     @property
+    def passed(self) -> bool:
+        """Whether the candidate is right: exit code 0 and nothing else."""
+        return self.outcome == CandidateOutcome.PASSES
+
+    @property
     def first_line(self) -> str:
         """The line of that exception's text that names the problem; it may be empty."""
         return self.failure["first_line"] if self.failure else ""
@@ -84,7 +89,7 @@ class Answer:
         Such an answer tells about the limit and nothing about a bug, though the process may die of
         it by the same signal.
         """
-        if self.outcome == CandidateOutcome.PASSES:
+        if self.passed:
             return False
         if self.failure:
             return is_about_memory(f"{self.exception}: {self.message}")

@@ -15,14 +15,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from collectors.protocol.failure import Failure
-from collectors.protocol.repro_words import Property
+from collectors.protocol.repro_words import FARTHER_THAN_EAGER, Property
 from reporter.core.json_values import Json
 from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 
 VERSION = 1
-#: A wrong value must stay this many times farther from float64 than eager is, or it is rounding
-#: noise.
-_STANDS_OUT = 8.0
 _FRAMES = 6
 
 _NORMAL: tuple[tuple[str, str], ...] = (
@@ -203,7 +200,7 @@ def is_same_failure(wanted: Signature, seen: Signature) -> bool:
         case Kind.WRONG_RESULT | Kind.WRONG_GRADIENT | Kind.STALE_GRAPH:
             # a smaller program must not fail by what it may do, where the larger one did not do
             # such things
-            stands_out = seen.error_ratio is None or seen.error_ratio >= _STANDS_OUT
+            stands_out = seen.error_ratio is None or seen.error_ratio >= FARTHER_THAN_EAGER
             return stands_out and set(seen.undefined) <= set(wanted.undefined)
         case Kind.ACCEPTS_INVALID | Kind.HANG:
             return True

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from collectors.protocol.failure import Failure
+from collectors.protocol.failure import Failure, name_signal
 from collectors.protocol.starting import DerivativeKind
 from reporter.core.candidate import GRADCHECK_ERROR
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
-from reporter.core.signals import name_signal
 from reporter.core.signature import Signature, sign_crash
 from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung

@@ -8,11 +8,10 @@ import builtins
 import re
 from dataclasses import replace
 
-from collectors.protocol.failure import ScriptException
+from collectors.protocol.failure import ScriptException, name_signal
 from collectors.protocol.repro_words import Property
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import ROUNDED, Kind, Layer
-from reporter.core.signals import name_signal
 from reporter.core.signature import Signature, normalize
 from reporter.diagnose import unsupported_features
 from reporter.diagnose.diagnosis import Diagnosis, VerdictBasis

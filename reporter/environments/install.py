@@ -19,8 +19,8 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from collectors.protocol.failure import name_signal
 from reporter.core.errors import CannotJudgeError, InstallerEndedError
-from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_logins
 from reporter.environments.release import Release
 from reporter.execution import launch

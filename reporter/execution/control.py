@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from collectors.protocol.candidates import EXPORTS_AS_MODULES
+from collectors.protocol.repro_words import is_harness
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.kinds import CandidateOutcome
@@ -41,7 +42,7 @@ def needs_control(text: str) -> bool:
 
     Not of one that says by itself where eager mode fails, nor of one that compiles nothing.
     """
-    return "sys.exit(125)" not in text and _COMPILES.search(text) is not None
+    return not is_harness(text) and _COMPILES.search(text) is not None
 
 
 def run_control(
@@ -68,7 +69,7 @@ def build_control_command(text: str) -> list[str] | None:
     all: the interpreter, then arguments.
     """
     if not needs_control(text):
-        return ["python", "-c", _WITHOUT_END] if "sys.exit(125)" not in text else None
+        return ["python", "-c", _WITHOUT_END] if not is_harness(text) else None
     if not _IS_EXPORTED.search(text):
         return None
     run = "import runpy\nrunpy.run_path('repro.py', run_name='__main__')"

@@ -25,9 +25,10 @@ from collectors.protocol.candidates import (
     CandidateRequest,
     MeasurementLine,
 )
+from collectors.protocol.failure import name_signal
+from collectors.protocol.repro_words import CANNOT_JUDGE_HERE
 from reporter.core.answer import Answer
 from reporter.core.kinds import CandidateOutcome
-from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
 from reporter.execution.launch import (
@@ -43,7 +44,7 @@ from reporter.execution.usage import METER
 _RUNNING: set[int] = set()
 _ENDINGS: dict[int, CandidateOutcome] = {
     0: CandidateOutcome.PASSES,
-    125: CandidateOutcome.CANNOT_JUDGE,
+    CANNOT_JUDGE_HERE: CandidateOutcome.CANNOT_JUDGE,
 }
 
 

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.protocol.failure import name_signal
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
 from reporter.core.settings import InterpreterOptions
-from reporter.core.signals import name_signal
 from reporter.core.tokens import remove_tokens
 from reporter.report.public_values import read_public_commit, read_public_version
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reporter.core.signals import name_signal
+from collectors.protocol.failure import name_signal
 from reporter.execution.launch import end_session, kill_group
 
 _SUPERVISOR = Path(__file__).resolve().with_name("supervisor.py")

@@ -46,6 +46,9 @@ _PATIENCE = 300.0
 #: takes as long for what is around it, and longer than for a first candidate out of its cache.
 _PACKAGES = "aoti_compile_and_package("
 _LEAST_OF_PACKAGES = 60.0
+#: How much longer than a candidate something else may take: the time limit is that of the repro's
+#: own backend, which may be the quickest.
+_AMPLE = 4.0
 #: Seconds after a time limit in which the worker has to report it; a spawned one may still import
 #: torch.
 _GRACE: dict[Isolation, float] = {"fork": 20.0, "spawn": 180.0}
@@ -196,6 +199,11 @@ class WorkerPool:
         if self.first_seconds is None:
             return self.patience
         return max(20.0, 3.0 * self.first_seconds + 5.0)
+
+    @property
+    def ample_limit(self) -> float:
+        """Seconds for what is no candidate of the search: a fresh process, another backend."""
+        return _AMPLE * self.time_limit
 
     def choose_limit(self, text: str) -> float:
         """Seconds that a candidate of this text gets: `time_limit`, or more if it makes a

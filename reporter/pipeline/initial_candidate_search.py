@@ -18,7 +18,6 @@ from reporter.core.kinds import (
     EXPORTERS,
     INDUCTOR_LAYERS,
     WRONG_OUTPUTS,
-    CandidateOutcome,
     Compiler,
     Kind,
     Layer,
@@ -325,6 +324,6 @@ class InitialCandidateSearch:
             if not candidate.assertion.compares_sides():
                 return True
             control = self.pool.submit(candidate.render(), overrides=WITHOUT_COMPILER)
-            return control.result().outcome == CandidateOutcome.PASSES
+            return control.result().passed
 
         return self.ask.find_accepted(candidates, passes_alone)

@@ -111,7 +111,7 @@ class Measurement:
             return lambda: nothing
 
         def confirm() -> tuple[OtherFailure, ...]:
-            others = found.confirm(self.workers.fresh, 4 * self.pool.time_limit)
+            others = found.confirm(self.workers.fresh, self.pool.ample_limit)
             return tuple(replace(other, text=format_program(other.text)) for other in others)
 
         return extras.begin("other findings", confirm, nothing)

@@ -21,7 +21,6 @@ from reporter.core.formatting import format_program
 from reporter.core.json_values import Json
 from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.publish.result import PicturesAndTest
-from reporter.reduce.contrast import has_passed
 from reporter.reduce.workers import WorkerSet
 from reporter.report.folder import TEST
 from reporter.report.sections.base import build_section
@@ -95,7 +94,7 @@ def _choose_test(repro: FinishedRepro, timeout: float) -> tuple[str, TestSection
         right = [
             contrast.info.torch
             for contrast in repro.workers.contrasts
-            if has_passed(contrast.run_cold(probe, 1, 1)[0])
+            if contrast.run_cold(probe, 1, 1)[0].passed
         ]
         shown = TestSection(path=TEST, fails_here=fails, passes_on=tuple(right))
         if fails and len(right) == len(repro.workers.contrasts):

@@ -132,7 +132,7 @@ class Verification:
             return False
         if not candidate.assertion.compares_sides():
             return True
-        return self.fresh.run_control(text, limit).outcome == CandidateOutcome.PASSES
+        return self.fresh.run_control(text, limit).passed
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; no hit where none of them shows the failure."""
@@ -192,7 +192,7 @@ class Verification:
         sides share can make eager differ from eager.
         """
         answers, control = self._run_fresh(text, is_compared)
-        if control is not None and control.outcome != CandidateOutcome.PASSES:
+        if control is not None and not control.passed:
             return FreshAnswers(answers, 0)
         return FreshAnswers(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
 
@@ -244,7 +244,7 @@ def compute_process_limit(captured: CapturedCall, workers: WorkerSet, budget: Bu
         budget: cuts the limit of one that hangs.
     """
     pool = workers.pool
-    ample = max(workers.options.timeout, 4 * pool.time_limit)
+    ample = max(workers.options.timeout, pool.ample_limit)
     if captured.verdict.kind == Kind.HANG:
         return max(SHORTEST_HANG, budget.limit(min(ample, 3 * pool.time_limit)))
     return ample

@@ -25,6 +25,7 @@ from typing import Any, TypeVar, cast
 
 from collectors.protocol.call_requests import CallRequest
 from collectors.protocol.calls import CallAnswer, LostAnswer
+from collectors.protocol.failure import name_signal
 from collectors.protocol.starting import (
     KEPT_FILE,
     MOST_OF_LOG,
@@ -37,7 +38,6 @@ from collectors.protocol.starting import (
 )
 from collectors.protocol.words import CallOutcome
 from reporter.core.json_values import Json
-from reporter.core.signals import name_signal
 from reporter.execution import launch
 from reporter.execution.supervised_program import SupervisedProgram
 from reporter.execution.usage import METER

@@ -29,6 +29,7 @@ from collectors.protocol.events import (
     ProgramEvent,
     UnsupportedEvent,
 )
+from collectors.protocol.failure import name_signal
 from collectors.protocol.starting import (
     CHILD_COMPILED,
     CHILD_ENDED,
@@ -38,7 +39,6 @@ from collectors.protocol.starting import (
 )
 from reporter.core.json_values import Json
 from reporter.core.kinds import EXPORTERS, Symptom
-from reporter.core.signals import name_signal
 from reporter.execution import launch
 from reporter.execution.supervised_program import SupervisedProgram
 from reporter.execution.usage import METER

@@ -19,7 +19,6 @@ from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.core.delta_debugging import minimize_list
-from reporter.core.kinds import CandidateOutcome
 from reporter.reduce.scheduler import Counts, Scheduler
 
 T = TypeVar("T")
@@ -223,7 +222,7 @@ class Questions:
     def has_passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
         answer = self.find_answer(candidate)
-        return answer is not None and answer.outcome == CandidateOutcome.PASSES
+        return answer is not None and answer.passed
 
 
 def _is_meaningful(candidate: Candidate) -> bool:

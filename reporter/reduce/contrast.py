@@ -39,7 +39,7 @@ class ContrastInterpreter:
     @property
     def test(self) -> InterpreterTest:
         """Its say about candidates that fail here."""
-        return InterpreterTest(self.pool, has_passed, self.name)
+        return InterpreterTest(self.pool, lambda answer: answer.passed, self.name)
 
     def run_cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
         """What fresh processes there do with a repro, each with at least five minutes.
@@ -49,18 +49,13 @@ class ContrastInterpreter:
             runs: how many processes, at least one.
             threads: how many of them at a time, at most.
         """
-        limit = max(300.0, 4 * self.pool.time_limit)
+        limit = max(300.0, self.pool.ample_limit)
         with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
             started = [
                 workers.submit(FreshRuns(self.info.path, self.warm_cache).run_cold, text, limit)
                 for _ in range(runs)
             ]
             return tuple(run.result() for run in started)
-
-
-def has_passed(answer: Answer) -> bool:
-    """Whether a candidate is right: exit code 0 and nothing else."""
-    return answer.outcome == CandidateOutcome.PASSES
 
 
 class Refusals:
@@ -135,7 +130,7 @@ def verify_contrasts(
     """
     rows = []
     for contrast in contrasts:
-        bad = next((a for a in contrast.run_cold(text, runs, threads) if not has_passed(a)), None)
+        bad = next((a for a in contrast.run_cold(text, runs, threads) if not a.passed), None)
         if bad is not None:
             raise CannotJudgeError(
                 f"the reduced program passes in warm workers of torch {contrast.info.torch}"

@@ -23,7 +23,6 @@ from reporter.core.signature import Signature, is_same_failure
 from reporter.diagnose.eager_faults import is_internal
 from reporter.diagnose.unsupported_features import REFUSALS
 from reporter.execution.fresh_runs import FreshRuns
-from reporter.reduce.contrast import has_passed
 
 #: How many of them are worth two fresh processes each.
 MOST = 2
@@ -118,7 +117,7 @@ class OtherFailures:
             if again is None or not is_same_failure(other.signature, again):
                 continue
             is_eager = self.wanted.layer == Layer.EAGER
-            if is_eager or has_passed(fresh.run_control(other.text, limit)):
+            if is_eager or fresh.run_control(other.text, limit).passed:
                 kept.append(other)
         return tuple(kept)
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
+from collectors.protocol.failure import name_signal
 from reporter.core.errors import CannotJudgeError
-from reporter.core.signals import name_signal
 from reporter.execution.launch import end_session
 from reporter.sandbox import bubblewrap, watch
 from reporter.sandbox.limits import Limits

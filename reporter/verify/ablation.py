@@ -37,9 +37,6 @@ from reporter.report.sections.measurements import RungRow
 
 MODES = ("reduce-overhead", "max-autotune")
 _DYNAMIC = (None, True, False)
-#: How much longer a row may take than a candidate: the limit is that of the repro's own backend,
-#: which may be the quickest.
-_AMPLE = 4.0
 
 
 def list_variants(
@@ -94,7 +91,7 @@ def run_ablation(
         wanted: the failure that a variant shows or not.
     """
     rows = list(list_variants(assertion, wanted.layer, wanted.kind))
-    limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
+    limit = None if wanted.kind == Kind.HANG else pool.ample_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     shown = [_build_row(name, future.result(), wanted) for name, future in futures]
     for each in shown:

@@ -20,7 +20,6 @@ from anonymizer.kinds import WRONG_VALUES
 from anonymizer.plain.neighbours import Neighbour, build_neighbours
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.contrast import has_passed
 from reporter.verify.plain import PlainRepro
 
 #: Variants that are asked about at most.
@@ -66,11 +65,11 @@ def find_neighbours(
     def is_failing(near: Neighbour) -> bool | None:
         """None where that cannot be judged, or not in time."""
         answer = ask(render_harness(near.body, assertion))
-        if answer is None or not (shows(answer) or has_passed(answer)):
+        if answer is None or not (shows(answer) or answer.passed):
             return None
         # a NaN in the float64 reference excuses all; what is filed fails with it
-        text = repro.with_body(near.body) if has_passed(answer) else None
-        if text is not None and not _has_passed(ask(text)):
+        text = repro.with_body(near.body) if answer.passed else None
+        if text is not None and not _passes(ask(text)):
             return None
         return shows(answer)
 
@@ -99,5 +98,5 @@ def _wait(future: Future[Answer], seconds: float) -> Answer | None:
         return None
 
 
-def _has_passed(answer: Answer | None) -> bool:
-    return answer is not None and has_passed(answer)
+def _passes(answer: Answer | None) -> bool:
+    return answer is not None and answer.passed

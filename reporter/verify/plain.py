@@ -30,7 +30,7 @@ from reporter.core.formatting import format_program
 from reporter.core.kinds import CRASHES, WRONG_VALUES, Compiler, Kind
 from reporter.execution import control
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.contrast import ContrastInterpreter, has_passed
+from reporter.reduce.contrast import ContrastInterpreter
 
 T = TypeVar("T")
 #: Different sizes that are tried as 1, at most.
@@ -343,8 +343,11 @@ class PlainSearch:
         if control.needs_control(text):
             filled = assertion.kind == Kind.WRONG_METADATA  # which values cannot excuse
             alone = control.WITHOUT_COMPILER_FILLED if filled else control.WITHOUT_COMPILER
-            asked.append((self.pool.submit(text, overrides=alone), has_passed))
-        asked += [(contrast.pool.submit(text), has_passed) for contrast in self.contrasts]
+            asked.append((self.pool.submit(text, overrides=alone), lambda answer: answer.passed))
+        asked += [
+            (contrast.pool.submit(text), lambda answer: answer.passed)
+            for contrast in self.contrasts
+        ]
         return _Question(tuple(asked))
 
     def _ask_harness(self, body: ReproBody, assertion: ReproAssertion) -> _Question:
@@ -365,7 +368,7 @@ class PlainSearch:
         ):
             return _Question(())
         text = render_tolerance(body, assertion)
-        return _Question(((self.pool.submit(text), has_passed),))
+        return _Question(((self.pool.submit(text), lambda answer: answer.passed),))
 
     def _write_text(
         self, body: ReproBody, assertion: ReproAssertion, form: PlainForm

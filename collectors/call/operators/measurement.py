@@ -26,7 +26,7 @@ from .sharding import is_sharded
 _NARROW = (torch.float16, torch.bfloat16, torch.float32, torch.complex64)
 _WIDE = {torch.complex64: torch.complex128}
 #: The error must stay so many times above what the inputs' last bits move.
-_STANDS_OUT = 8.0
+_ABOVE_LAST_BITS = 8.0
 #: How often the inputs are moved to see that.
 _NUDGES = 6
 #: Results kept of each sort.
@@ -119,7 +119,7 @@ class OperatorMeasurement(EagerFactsMode):
         if not beyond:
             return
         moved = [pair for pair in zip(errors, wide.move()) if pair[0].beyond]
-        stands_out = all(error.error > _STANDS_OUT * shift for error, shift in moved)
+        stands_out = all(error.error > _ABOVE_LAST_BITS * shift for error, shift in moved)
         kind = "wrong" if stands_out else "ill"
         if len(self.found[kind]) < _MOST_FOUND:
             error, shift = moved[0]

@@ -11,7 +11,7 @@ from typing import Callable, NamedTuple, Optional
 
 import torch
 
-from ...protocol.repro_words import ALIKE, BESIDE_POINT, LEAST_OFF, STANDS_OUT
+from ...protocol.repro_words import ALIKE, BESIDE_POINT, LEAST_OFF, STANDS_OUT_BESIDE_POINT
 
 #: Elements that are computed each by itself, to see whether the others have a part in them.
 _ALONE = 4
@@ -43,7 +43,7 @@ def is_wrong_at_point(compute: Callable[[float, int], Slope]) -> bool:
     spread = _find_largest(limits - middle)
     size = max(1.0, _find_largest(middle))
     off = _find_largest(there - middle)
-    return spread < ALIKE * size and off > max(STANDS_OUT * spread, LEAST_OFF * size)
+    return spread < ALIKE * size and off > max(STANDS_OUT_BESIDE_POINT * spread, LEAST_OFF * size)
 
 
 def _is_alike(one: torch.Tensor, other: torch.Tensor) -> bool:

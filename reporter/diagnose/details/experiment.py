@@ -298,7 +298,7 @@ def make_pool_experiment(
 
     def is_gone(answer: Answer) -> bool:
         if refused is None:
-            return answer.outcome == CandidateOutcome.PASSES
+            return answer.passed
         return answer.failure is not None and _refuses(answer.failure, refused)
 
     def run_experiment(variation: Variation) -> Future[Trial]:

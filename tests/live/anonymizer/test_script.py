@@ -10,7 +10,7 @@ import pytest
 
 from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate, make_matcher
-from reporter.core.kinds import CandidateOutcome, Kind
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.control import WITHOUT_COMPILER
 from reporter.execution.worker_pool import WorkerPool
@@ -106,7 +106,7 @@ def test_a_rewritten_script_fails_as_the_script_does(
     shows = make_matcher(Signature(assertion.kind, property=assertion.property))
     assert shows(pool.submit(made.render()).result())
     control = pool.submit(made.render(), overrides=WITHOUT_COMPILER).result()
-    assert control.outcome == CandidateOutcome.PASSES
+    assert control.passed
     plain = PlainSearch(pool, shows).find(made.build_parts(), made.draws)
     assert plain is not None and compared.split("(")[0] in plain.text
     assert "def program" not in plain.text and "def run" not in plain.text

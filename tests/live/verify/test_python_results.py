@@ -12,7 +12,7 @@ import pytest
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate, make_matcher
-from reporter.core.kinds import CandidateOutcome, Kind
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.plain import PlainSearch
@@ -66,7 +66,7 @@ def test_what_is_no_tensor_is_compared_wherever_it_stands(
 @pytest.mark.parametrize("differs", [Property.PYTHON_VALUE, Property.TYPE, Property.STRUCTURE])
 def test_what_is_right_passes(pool: WorkerPool, differs: Property) -> None:
     right = _candidate("x.t(), (x, x.stride()), [x.shape, x.dim()]", differs)
-    assert pool.submit(right.render()).result().outcome == CandidateOutcome.PASSES
+    assert pool.submit(right.render()).result().passed
 
 
 def test_sizes_in_a_tuple_have_a_plain_form(pool: WorkerPool) -> None:

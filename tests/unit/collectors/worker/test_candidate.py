@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.machine.processes import name_signal
+from collectors.protocol.failure import name_signal
 from collectors.worker import candidate
 
 
@@ -58,4 +58,4 @@ def test_what_torch_compiles_in_eager_mode_stays_as_it_is(
 
 def test_a_signal_has_its_name_or_its_number() -> None:
     assert name_signal(11) == "SIGSEGV"
-    assert name_signal(200) == "200"
+    assert name_signal(200) == "signal 200"

@@ -33,7 +33,7 @@ REPRO = PlainRepro("", render_harness(BODY, ASSERTION), (BODY, ASSERTION), form=
 
 
 class _Pool(TextPool):
-    time_limit = 1.0
+    ample_limit = 4.0
 
     def __init__(self) -> None:
         super().__init__(lambda text: "passes")
