@@ -1,8 +1,8 @@
 """Everything a person reads: issue, regression test, page.
 
 Layout lives in the `.j2` files, wording in the modules. `reporter` may import all of it; it never
-imports `reporter`, of `anonymizer` only the words of a verdict, and reads nothing but report.json
-and the repro.
+imports `reporter`, of `anonymizer` only the words of a verdict, and reads report.json and the
+repro alone, but for the side-by-side page, which stays in `private/`.
 
 A name a template does not get is an error (`StrictUndefined`), never an empty place in somebody's
 tracker. HTML is escaped by the engine; Markdown has no escape that holds, so text from outside goes

@@ -1,6 +1,7 @@
 """A reduced program as a core developer of PyTorch writes it: flat statements and one comparison.
 
 `reporter.verify` may import it: `forms`, `text`, `values`, `function`, `creation_calls` and
-`neighbours`; `dynamic_shapes` also `reporter.reduce`. It imports `graph`, and never runs anything:
-which of the forms still shows the failure is for fresh processes to say.
+`neighbours`; `dynamic_shapes` also `reporter.reduce` and `reporter.core`. It imports
+`graph`, and never runs anything: which of the forms still shows the failure is for fresh processes
+to say.
 """

@@ -2,5 +2,5 @@
 culprit search narrows.
 
 Rooms above may import it; a verdict starts in `judge`, what is said beside it in `details`. It
-never writes a report, and never compares without a signature.
+never writes a report.
 """

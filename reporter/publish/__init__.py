@@ -2,5 +2,6 @@
 written as a whole or not at all.
 
 Rooms above may import it; a report leaves through `report_files`, or again through
-`rerendering`. It never renders from anything but public data.
+`rerendering`. Nothing but the side-by-side page, which stays in `private/`, is rendered from
+private data.
 """
