@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from collectors.protocol.comparison import Comparison, TensorRole
 from collectors.protocol.repro_words import Property
-from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
+from reporter.core.kinds import EXPORTERS, Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.comparisons import describe, list_significant_differences
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import LadderRunner, MeasuredRung, describe_reference
@@ -174,6 +174,24 @@ def _excuse_ignored_cache(runner: LadderRunner, compiled: MeasuredRung) -> Diagn
     )
     cited = (EAGER, COMPILED, UNCACHED)
     return make_diagnosis(runner, Kind.UNSUPPORTED, Layer.DYNAMO, summary, cited)
+
+
+def _excuse_frozen_state(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
+    """An exported program keeps what its module held when it was exported: Python values are
+    constants in it (`torch.export`, "Static Values"), and a package or a file has its own weights.
+    """
+    own = runner.find_own_rung()
+    if runner.finding.original.compiler not in EXPORTERS or not differs(runner.ladder[COMPILED]):
+        return None
+    if not runner.measure(own).agrees:
+        return None
+    summary = (
+        "The module holds something else by now than when it was exported, which an exported"
+        f" program does not see ({compiled.detail}): exported from what the module holds now, it"
+        " agrees with eager. Parameters and buffers can change, Python values are constants."
+    )
+    cited = (EAGER, COMPILED, own)
+    return make_diagnosis(runner, Kind.UNSUPPORTED, Layer.NONE, summary, cited)
 
 
 def _excuse_error_from_memory(runner: LadderRunner, compiled: MeasuredRung) -> Diagnosis | None:
@@ -548,6 +566,7 @@ OF_RANDOM_NUMBERS = (
 )
 #: Values beyond rounding that still are nobody's fault.
 OF_VALUES = (
+    Excuse(Kind.UNSUPPORTED, (EXPORT, PACKAGE, ONNX_RUNTIME), VALUES, _excuse_frozen_state),
     Excuse(Kind.UNSUPPORTED, (UNCACHED,), _VALUES_AND_SIZES, _excuse_ignored_cache),
     Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _excuse_colliding_writes),
     Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _excuse_undefined_casts),

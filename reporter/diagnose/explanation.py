@@ -162,6 +162,10 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         "Torch refuses what it cannot export in that way, and says what it needs; the module is"
         " right as it is, and so is torch."
     ),
+    (Kind.UNSUPPORTED, Layer.NONE): (
+        "Export promises no more: the program holds what it met. Export again after such a change,"
+        " or hand in what changes as an argument or a buffer."
+    ),
     (Kind.UNSUPPORTED, Layer.AOT_AUTOGRAD): (
         "Torch refuses what it does not support, and says so; that is a limit and no fault. What"
         " needs it, such as a second derivative, can call the function without the compiler."

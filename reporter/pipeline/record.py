@@ -165,7 +165,8 @@ def blame(
     if not may_fail_uncompiled(recording):
         return recording, excused
     again = _ScriptReruns(script)
-    if again.fails_uncompiled(recording):
+    recording.further_runs.fails_uncompiled = again.fails_uncompiled(recording)
+    if recording.further_runs.fails_uncompiled:
         found = again.measure_uncompiled(recording)
         if found is not recording:
             return found, None

@@ -18,6 +18,7 @@ from reporter.diagnose.rungs import (
     KEPT_DRAWS,
     NUDGED,
     NUMPY,
+    ONNX_RUNTIME,
     OTHER_CLOCK,
     PACKAGE,
     PERTURBED,
@@ -776,6 +777,21 @@ def test_gradients_of_a_reused_graph_that_a_fresh_compile_refuses_are_stale() ->
         {**rungs, "compiled": EQUAL}, "raised", failure=None, grads="flows.pt", replay=True
     )
     assert found.kind != "stale_graph"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "own"), [("export", EXPORT), ("aoti", PACKAGE), ("onnx", ONNX_RUNTIME)]
+)
+@pytest.mark.parametrize("replay", [False, True])
+def test_what_is_right_once_it_is_exported_again_held_an_earlier_state(
+    compiler: str, own: str, replay: bool
+) -> None:
+    options = {"compiler": compiler}
+    found, _ = verdict({"compiled": WRONG}, options=options, replay=replay)
+    assert (found.kind, found.layer, found.is_bug) == ("unsupported", "none", False)
+    assert own in found.basis.cited and "holds something else by now" in found.summary
+    found, _ = verdict({"compiled": WRONG, own: WRONG}, options=options, replay=replay)
+    assert found.is_bug
 
 
 def test_a_package_that_draws_other_numbers_is_held_against_torch_compile() -> None:
