@@ -61,6 +61,18 @@ def test_a_late_call_of_a_failing_script_is_looked_at_too(
     assert "once more, all of them" in shown.err
 
 
+def test_an_assertion_that_fails_without_the_compiler_is_no_rounding_of_eager_mode(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # the compiled call differs by rounding, and the script's own operators magnify some
+    script = verdict_table.scripts.script("verdicts/weights_moved_before_the_comparison")
+    run(["diagnose", "--json", "--no-input", "--python", str(interpreter.WARM), str(script)])
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)["verdict"]
+    assert found["kind"] == "invalid_program", found
+    assert "differs from eager by rounding" in found["summary"]
+
+
 def test_the_kernel_that_a_compiler_refuses_is_named(tmp_path: Path) -> None:
     recording = watched("cpp_compiler_refuses_a_kernel", tmp_path)
     failures = [finding.failure for finding in recording.findings]
