@@ -67,6 +67,16 @@ def list_sizes(body: ReproBody) -> list[int]:
     return sorted({size for node in found if (size := read_size(node)) is not None}, reverse=True)
 
 
+def is_single_size(body: ReproBody, size: int) -> bool:
+    """Whether a size stands in one dimension of one input, and nothing is cut out of the inputs: a
+    smaller one then says something of that dimension, and of nothing else.
+    """
+    function = body.parse_creations()
+    nodes = _list_size_nodes(function, _find_counting_calls(function))
+    cuts = any(isinstance(node, ast.Slice) for node in ast.walk(ast.parse(body.definitions)))
+    return sum(read_size(node) == size for node in nodes) == 1 and not cuts
+
+
 def _list_size_nodes(
     tree: ast.AST, counted: list[tuple[ast.Call, list[ast.expr]]]
 ) -> list[ast.expr]:

@@ -18,6 +18,7 @@ from anonymizer.plain.creation_calls import (
     CREATION_FUNCTIONS,
     FLOATS,
     find_creation_calls,
+    is_single_size,
     list_dimensions,
     list_sizes,
     read_dtype,
@@ -57,6 +58,8 @@ _LAYOUTS = {
     "expand": "expanded",
     "as_strided": "strided",
 }
+#: What begins the name of a change of a size: of one dimension, or of several at once.
+SIZE, SIZES = "size ", "sizes "
 #: What stands for an argument that is not given.
 _LEFT_OUT = "left out"
 #: Arguments that are left out one by one, at most.
@@ -222,10 +225,11 @@ def _change_operators(body: ReproBody) -> Iterator[Neighbour]:
 def _change_sizes(body: ReproBody) -> Iterator[Neighbour]:
     """Every dimension of one size in another size, in all inputs at once."""
     for size in list_sizes(body)[:_SIZES]:
+        what = f"{SIZE if is_single_size(body, size) else SIZES}{size}"
         for other in dict.fromkeys((size - 1, size + 1, size // 2, 2 * size)):
             if other == size or not 1 <= other <= _LARGEST:
                 continue
-            yield Neighbour(f"size {size}", str(size), str(other), replace_size(body, size, other))
+            yield Neighbour(what, str(size), str(other), replace_size(body, size, other))
 
 
 def _drop_layouts(body: ReproBody) -> Iterator[Neighbour]:

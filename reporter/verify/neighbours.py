@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.harness.text import render_harness
 from anonymizer.kinds import WRONG_VALUES
-from anonymizer.plain.neighbours import Neighbour, build_neighbours
+from anonymizer.plain.neighbours import SIZE, SIZES, Neighbour, build_neighbours
 from reporter.core.answer import Answer
 from reporter.execution.worker_pool import WorkerPool
 from reporter.verify.plain import PlainRepro
@@ -57,7 +57,7 @@ def find_neighbours(
 
     def has_fewer_draws(near: Neighbour) -> bool:
         """Whether it is right for want of the one random number that fails, as far as is known."""
-        return is_by_values and near.what.startswith("size ") and int(near.to) < int(near.own)
+        return is_by_values and near.what.startswith((SIZE, SIZES)) and int(near.to) < int(near.own)
 
     end = clock() + seconds
     chosen = list(itertools.islice(build_neighbours(body, assertion), MOST))

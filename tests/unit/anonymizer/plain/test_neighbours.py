@@ -59,6 +59,13 @@ def test_an_operator_gives_way_to_its_family() -> None:
     assert "torch.min(x, 1)" in MIN.definitions
 
 
+def test_a_size_of_several_dimensions_or_of_what_is_cut_out_is_told_apart() -> None:
+    pair = replace(MIN, inputs=("x = torch.ones(16, 16)", "return (x,)"))
+    cut = replace(MIN, definitions="def repro(x):\n    return x[1:4].min()")
+    for body in (pair, cut):
+        assert found(body, "size 16") == [] and len(found(body, "sizes 16")) == 4
+
+
 def test_a_size_changes_in_all_inputs_at_once() -> None:
     assert [near.to for near in found(MIN, "size 16")] == ["15", "17", "8", "32"]
     pair = ReproBody(
