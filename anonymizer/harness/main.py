@@ -188,14 +188,16 @@ def _compare_exact() -> list[str]:
 
 
 def _write_nested(name: str, kept: str, head: str = "") -> list[str]:
-    """A function of a result: its tuples and lists, with what is kept of each `out` in them, and
-    beside each of them its `head`.
+    """A function of a result: its tuples, lists and dicts, with what is kept of each `out` in them,
+    and beside each tuple or list its `head`.
     """
     parts = f"[{name}(each) for each in out]"
     return [
         f"def {name}(out):",
         "    if isinstance(out, (tuple, list)):",
         f"        return {head}{parts}",
+        "    if isinstance(out, dict):",
+        f"        return {{key: {name}(each) for key, each in out.items()}}",
         f"    return {kept}",
     ]
 

@@ -218,13 +218,14 @@ def _is_tensor(value: ast.expr, made: Mapping[str, bool]) -> bool:
 # -- what is returned ------------------------------------------------------------------------------
 
 
+_AS_RETURNED = "out if isinstance(out, (tuple, list)) else [out]"
+#: Properties of what is no tensor, or of what holds the tensors.
+_OF_CONTAINERS = (Property.STRUCTURE, Property.TYPE, Property.PYTHON_VALUE)
+
+
 def _write_outputs(body: ReproBody) -> str:
     """The outputs of a call as a list or a tuple."""
-    return (
-        "leaves(out)"
-        if body.convention.nested
-        else "out if isinstance(out, (tuple, list)) else [out]"
-    )
+    return "leaves(out)" if body.convention.nested else _AS_RETURNED
 
 
 def _returns_nothing(body: ReproBody) -> bool:
@@ -307,6 +308,8 @@ def _write_compared(body: ReproBody, assertion: ReproAssertion, outputs: str) ->
     """The results that are compared where none are gradients, as a list or a tuple."""
     if assertion.compare_inputs and _returns_nothing(body):
         return "args"
+    if assertion.property in _OF_CONTAINERS:
+        outputs = _AS_RETURNED
     if assertion.property == Property.ALIAS:
         state = "*model.parameters(), *model.buffers(), " if _has_state(body, assertion) else ""
         return f"[*({outputs}), {state}*args]"

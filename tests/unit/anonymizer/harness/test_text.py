@@ -206,3 +206,16 @@ def test_strides_of_dimensions_of_one_element_say_nothing() -> None:
     assert "assert e.squeeze().stride() == a.squeeze().stride(), (" in text
     assert "stride is {e.stride()} in eager, {a.stride()} compiled" in text
     assert "if isinstance(e, torch.Tensor) and e.numel():" in text
+
+
+@pytest.mark.parametrize("name", ["type", "python value", "structure"])
+def test_what_is_no_tensor_is_compared_where_the_program_returns_it(name: str) -> None:
+    convention = CallingConvention(nested=True)
+    definitions = "def repro(x):\n    return {'total': x, 'seen': 1}"
+    body = ReproBody(definitions, "repro", ("return (torch.ones(1),)",), convention)
+    text = render_harness(body, ReproAssertion("wrong_metadata", property=name))
+    compile(text, "repro", "exec")
+    assert "leaves(" not in text
+    assert "return {key: " in text
+    of_tensors = render_harness(body, ReproAssertion("wrong_metadata", property="dtype"))
+    assert "return leaves(out)" in of_tensors
