@@ -30,10 +30,6 @@ def describe(guard: GuardSection) -> str:
     first = f"The graph is reused although {changes}; a guard is missing: {guard.missing}."
     if guard.confirmed:
         return f"{first} With that held static the call is compiled again and the result is right."
-    if guard.confirmed is False:
-        return (
-            f"{first} Holding that static does not make the result right, so it may be another one."
-        )
     return first
 
 
@@ -49,7 +45,8 @@ def find(finding: Finding, timeout: float) -> GuardSection | None:
         timeout: of each question about the call, in seconds.
 
     Returns:
-        None if no graph was reused in a replay.
+        None if no graph was reused in a replay, or the result is wrong with all that changed held
+        static, so that a guard on it would not help.
     """
     search = _GuardSearch(finding, timeout)
     answer = search.ask([])
@@ -59,6 +56,8 @@ def find(finding: Finding, timeout: float) -> GuardSection | None:
     blamed, confirmed = changes[:1], None
     if search.is_right(answer) is False:
         blamed, confirmed = search.confirm(changes)
+        if confirmed is False:
+            return None
     return GuardSection(
         changed=tuple(changes),
         checked=tuple(answer["checked"]),
