@@ -57,6 +57,8 @@ _TRANSFORMS = ("torch.func.", "torch.autograd.")
 _HISTORY = frozenset("_version grad_fn is_leaf output_nr requires_grad retains_grad".split())
 #: What reading a part of a tensor is called, which Python writes as `x[…]`.
 READS = frozenset(("index", "select", "slice"))
+#: What begins the names of decorators that are told.
+_DECORATORS = ("torch.", "functools.", "contextlib.", "property")
 #: How many words of Python are told before the operations.
 _MOST_WORDS = 2
 
@@ -71,7 +73,7 @@ def name_operators(text: str, layer: Layer) -> tuple[str, ...]:
 
 def list_python_words(text: str) -> tuple[str, ...]:
     """The least usual parts of Python in a repro: torch's own decorators first, then special names,
-    statements, and what is called; two at most.
+    statements, Python's decorators, and what is called; two at most.
     """
     tree = ast.parse(text)
     reader = find_state_reader(tree)
@@ -84,6 +86,7 @@ def list_python_words(text: str) -> tuple[str, ...]:
         if id(node) not in unseen
     ]
     decorators = [name for node in parts for name in _list_decorators(node)]
+    of_torch = [name for name in decorators if name.startswith("torch.")]
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
     special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
@@ -99,17 +102,19 @@ def list_python_words(text: str) -> tuple[str, ...]:
         words = [word for word in words if word != "lambda"]
     types = _find_container_types(tree)
     called = [_name_builtin(node.func, types) for node in parts if isinstance(node, ast.Call)]
-    return tuple(dict.fromkeys(filter(None, [*decorators, *hooks, *special, *words, *called])))[
+    return tuple(dict.fromkeys(filter(None, [*of_torch, *hooks, *special, *words, *decorators, *called])))[
         :_MOST_WORDS
     ]
 
 
 def _list_decorators(node: ast.AST) -> Iterator[str]:
-    """What of torch a function is decorated with, but for the compiler itself."""
+    """What of torch or of Python's own a function is decorated with, but for the compiler itself."""
     for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
         name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
-        if name.startswith("torch.") and name != "torch.compile":
+        if name.startswith(_DECORATORS) and name != "torch.compile":
             yield name
+        elif name.endswith((".setter", ".deleter")):
+            yield "property" + name[name.rindex(".") :]
 
 
 def _name_statement(node: ast.AST) -> str:

@@ -85,6 +85,17 @@ def test_a_part_that_is_read_is_named_where_nothing_else_is(read: str, name: str
     assert list_operators(f"def repro(x, y):\n    return {read}") == (name,)
 
 
+def test_a_setter_is_named_before_the_arithmetic_in_it() -> None:
+    program = (
+        "class Thing1(nn.Module):\n    @property\n    def attr1(self):\n        return self.attr2\n\n"
+        "    @attr1.setter\n    def attr1(self, value1):\n        self.attr2 = value1 * 2\n"
+    )
+    assert list_python_words(program) == ("property", "property.setter")
+    assert name_operators(program, Layer.DYNAMO) == ("property", "property.setter")
+    cached = "@functools.lru_cache\ndef helper1(x):\n    return x.sin()"
+    assert name_operators(cached, Layer.DYNAMO) == ("functools.lru_cache",)
+
+
 def test_where_dynamo_is_at_fault_python_is_named_first() -> None:
     both = text("operators/python_and_torch")
     assert name_operators(both, Layer.DYNAMO) == ("__class__", "try", "torch.stack")
