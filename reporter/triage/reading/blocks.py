@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -50,6 +50,13 @@ class Block:
     quoted: bool = False
 
 
+class Paragraph(NamedTuple):
+    """What a person says in a row; `section` is the heading above, in lower case."""
+
+    text: str
+    section: str
+
+
 @functools.lru_cache(maxsize=1)
 def _build_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
@@ -67,10 +74,16 @@ def parse_blocks(text: str) -> list[Block]:
     return found
 
 
-def read_prose(text: str) -> str:
-    """The post without its code and HTML: what a person says."""
+def read_prose(text: str) -> list[Paragraph]:
+    """The post without its code and HTML: what a person says, the headings among it."""
+    section, found = "", []
     tokens = _build_parser().parse(text)
-    return "\n".join(token.content for token in tokens if token.type == "inline")
+    for token, before in zip(tokens[1:], tokens):
+        if token.type == "inline":
+            if before.type == "heading_open":
+                section = token.content.strip().lower()
+            found.append(Paragraph(token.content, section))
+    return found
 
 
 def list_headings(text: str) -> list[str]:

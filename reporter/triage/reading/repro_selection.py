@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from reporter.triage.reading.blocks import Block, list_headings, parse_blocks, read_prose
+from reporter.triage.reading.blocks import Block, list_headings, parse_blocks
 from reporter.triage.reading.code import IssueProgram, join, parse_program
 from reporter.triage.reading.safety import Flag, find_flags
 from reporter.triage.reading.thread import Thread
@@ -288,9 +288,3 @@ def find_devices(text: str) -> tuple[str, ...]:
             elif ast.unparse(node.func.value) == "torch.cuda" and method not in _WITHOUT_CUDA:
                 found["cuda"] = None
     return tuple(found)
-
-
-def read_author_words(thread: Thread) -> str:
-    """What the author says, without code: title and prose."""
-    posts: Iterable[str] = (post.text for post in thread.posts if post.author == thread.author)
-    return "\n".join([thread.title, *map(read_prose, posts)])

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from reporter.core.kinds import Word, assert_never
 from reporter.core.signature import normalize
-from reporter.triage.reading.blocks import parse_blocks
-from reporter.triage.reading.repro_selection import read_author_words
+from reporter.triage.reading.blocks import parse_blocks, read_prose
 from reporter.triage.reading.thread import Thread
 
 
@@ -52,15 +51,19 @@ _INLINE = re.compile(
     r"|Unsupported))\b[`'\"]?:"
     r" ?(?P<message>[^`\n]{4,300})"
 )
+#: What torchrun writes in front of each line of a process.
+_RANK = re.compile(r"^(?:\[(?:rank|default)\d+\]: ?)+", re.MULTILINE)
 #: Where a log says that the exception was raised.
 _FRAME = re.compile(r"^\s*File (?:\"(?P<path>[^\"]+)\", line \d+|(?P<cell>\S+?):\d+), in ")
 _OF_TORCH = re.compile(r"(?:^|/)torch/(?!testing/|_dynamo/testing|_dynamo/utils)|torchinductor_")
 _COMPILED = re.compile(r"\.(?:cpp|h|hpp|cxx|cc):\d+:\d+: (?P<message>(?:fatal )?error: .*)")
+#: What a shell, the kernel or faulthandler says of a signal, or a person of the process; `abort`
+#: alone is the name of many a thing, and people say it of exceptions.
 _DIES = re.compile(
     r"""
     \bsegmentation[ ]fault | \bsegfault | \bSIG(?:SEGV|ABRT|FPE|ILL|BUS)\b | core[ ]dumped
-    | floating[ ]point[ ]exception | \baborts?\b | \bcrashes[ ]the[ ](?:process|interpreter)
-    | process[ ](?:dies|is[ ]killed|crashes)
+    | floating[ ]point[ ]exception | \bFatal[ ]Python[ ]error:
+    | \bcrashes[ ]the[ ](?:process|interpreter) | process[ ](?:dies|is[ ]killed|crashes)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -100,10 +103,21 @@ _VERSION = re.compile(
 _SPOKEN = re.compile(
     r"\b(?:py)?torch(?: version)?:?(?: nightly)? ?`?v?(\d+\.\d+\.\d+[\w.+]*)", re.IGNORECASE
 )
-#: Messages that every failure of a compiler backend begins with.
-_EMPTY = re.compile(
+#: The part of a form that describes the machine, and lines that only torch's collect_env writes.
+_ENVIRONMENT = re.compile(r"(?:versions?|environment)\b")
+_COLLECTED = re.compile(
+    r"""
+    ^[ \t]* (?:
+    Collecting[ ]environment[ ]information | Is[ ]debug[ ]build: | Vulnerabilit(?:y|ies)\b
+    | Versions[ ]of[ ]relevant[ ]libraries: | \[(?:pip3?|conda)\][ ]
+    )
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+#: Messages that every failure of a compiler backend begins with, and such as only name classes.
+_SAYS_NOTHING = re.compile(
     r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile"
-    r" error|(?:[\w.]+(?:Error|Exception):? ?)+|.{0,3})$"
+    r" error|(?:[\w.]+(?:Error|Exception)(?:: ?| |$))+|.{0,3})$"
 )
 #: An exception that another one was raised from stands in front of its words, and an author's
 #: remark behind them.
@@ -160,34 +174,66 @@ class StatedFailure:
 
 def read_stated(thread: Thread) -> StatedFailure:
     """Reads title, prose and logs of the author."""
-    logs = "\n".join(
-        block.text
-        for post in thread.posts
-        if post.author == thread.author
-        for block in parse_blocks(post.text)
-    )
-    said = read_author_words(thread)
+    logs, said = _read_logs(thread), _read_author_words(thread)
     torch = _find_version(thread.own_text)
-    title_and_prose = f"{thread.title}\n{said}"
-    accepts = _ACCEPTS.search(title_and_prose) is not None
-    raised = find_exceptions(logs) or find_exceptions(said)
+    accepts = _ACCEPTS.search(said) is not None
+    logged = find_exceptions(logs)
+    raised = logged or find_exceptions(said)
     if not raised and not accepts:
         raised = _inline(thread.title) or _inline(said)
-    titled = {(item.name, item.message[:20]) for item in _inline(thread.title)}
-    informative = [
+    informative = _list_informative(raised, thread.title)
+    dies = _DIES.search(said) or _DIES.search(logs)
+    # a process that a signal ends leaves no traceback
+    if informative and not accepts and (logged or not dies):
+        return StatedFailure(StatedSymptom.RAISES, raised, torch)
+    if dies:
+        return StatedFailure(StatedSymptom.DIES, raised, torch)
+    if _HANGS.search(said):
+        return StatedFailure(StatedSymptom.HANGS, raised, torch)
+    if raised or accepts or _WRONG.search(said):
+        return StatedFailure(StatedSymptom.WRONG, raised, torch, accepts)
+    return StatedFailure(StatedSymptom.UNKNOWN, raised, torch)
+
+
+def _list_informative(raised: tuple[StatedException, ...], title: str) -> list[StatedException]:
+    """Those that are no failing assertion of a program, but for one that the title names."""
+    titled = {(item.name, item.message[:20]) for item in _inline(title)}
+    return [
         item
         for item in raised
         if not _is_assertion(item) or (item.name, item.message[:20]) in titled
     ]
-    if _DIES.search(title_and_prose) or _DIES.search(logs):
-        return StatedFailure(StatedSymptom.DIES, raised, torch)
-    if informative and not accepts:
-        return StatedFailure(StatedSymptom.RAISES, raised, torch)
-    if _HANGS.search(title_and_prose):
-        return StatedFailure(StatedSymptom.HANGS, raised, torch)
-    if raised or accepts or _WRONG.search(title_and_prose):
-        return StatedFailure(StatedSymptom.WRONG, raised, torch, accepts)
-    return StatedFailure(StatedSymptom.UNKNOWN, raised, torch)
+
+
+def _read_logs(thread: Thread) -> str:
+    """The author's blocks of code and logs."""
+    return "\n".join(
+        _leave_out_environment(block.text, block.section)
+        for post in thread.posts
+        if post.author == thread.author
+        for block in parse_blocks(post.text)
+    )
+
+
+def _read_author_words(thread: Thread) -> str:
+    """What the author says, without code: title and prose."""
+    prose = (
+        _leave_out_environment(*paragraph)
+        for post in thread.posts
+        if post.author == thread.author
+        for paragraph in read_prose(post.text)
+    )
+    return "\n".join([thread.title, *prose])
+
+
+def _leave_out_environment(text: str, section: str) -> str:
+    """A block or paragraph up to where it describes the machine: the words of that description,
+    such as `Vulnerability Tsx async abort`, state no failure.
+    """
+    if _ENVIRONMENT.match(section):
+        return ""
+    collected = _COLLECTED.search(text)
+    return text[: collected.start()] if collected else text
 
 
 def _find_version(text: str) -> str | None:
@@ -213,6 +259,7 @@ def _inline(text: str) -> tuple[StatedException, ...]:
 def find_exceptions(text: str) -> tuple[StatedException, ...]:
     """The exceptions of a log or of a stream, in their order, each once."""
     found: dict[StatedException, None] = {}
+    text = _RANK.sub("", text)
     lines = text.split("\n")
     by_torch = False
     for number, line in enumerate(lines):
@@ -245,7 +292,7 @@ def _find_compilers_words(lines: list[str]) -> str:
 
 def pick_exception(raised: tuple[StatedException, ...]) -> StatedException | None:
     """The exception that tells most: the outermost that has a message of its own."""
-    return next((item for item in reversed(raised) if not _EMPTY.match(item.message)), None)
+    return next((item for item in reversed(raised) if not _SAYS_NOTHING.match(item.message)), None)
 
 
 def compare(wanted: StatedFailure, signal: str | None, timed_out: bool, stderr: str) -> Match:
@@ -290,7 +337,7 @@ def _compare_raised(
 ) -> Match:
     if not seen:
         return Match.DIFFERENT
-    informative = [item for item in wanted if not _EMPTY.match(item.message)]
+    informative = [item for item in wanted if not _SAYS_NOTHING.match(item.message)]
     for item in informative:
         if any(
             item.name == other.name and _are_alike(item.message, other.message) for other in seen

@@ -159,9 +159,8 @@ def _parse_markdown(text: str, name: str) -> Thread:
                 header[found["name"]] = found["value"]
         lines = lines[end + 1 :]
     first = next((line for line in lines if line.strip()), "")
-    heading = re.fullmatch(r"#\s+(.*?)\s*#*", first)
-    if "title" not in header and heading:
-        header["title"] = heading[1]
+    if "title" not in header and re.match(r"#\s", first):
+        header["title"] = first[1:].rstrip("#").strip()
         lines = lines[lines.index(first) + 1 :]
     return Thread(
         name,

@@ -18,6 +18,7 @@ from reporter.triage.reading.stated_failure import (
     StatedFailure,
     compare,
     find_exceptions,
+    pick_exception,
     read_stated,
 )
 from reporter.triage.reading.thread import Post, Thread
@@ -163,6 +164,12 @@ TORCHS_FRAME = (
     "    assert dilation == 1\n"
 )
 OWN_FRAME = '  File "/x/mine.py", line 7, in <module>\n    assert same(a, b)\n'
+#: As torch's collect_env writes it.
+COLLECTED = (
+    "Collecting environment information...\nPyTorch version: 2.6.0\nIs debug build: False\n\n"
+    "Vulnerability Spec store bypass: Mitigation; disabled via prctl (SIGSEGV on 5.4)\n"
+    "Vulnerability Tsx async abort: Not affected\n"
+)
 STATED = [
     ("Wrong result", f"```\n{OWN_FRAME}AssertionError\n```", "wrong"),
     ("Pooling fails", f"```\n{TORCHS_FRAME}AssertionError\n```", "raises"),
@@ -189,6 +196,22 @@ STATED = [
     ("It fails", "```\n/tmp/x/cs.cpp:18:30: error: no match for 'operator&'\n```", "raises"),
     ("remainder by zero", "```\nFloating point exception (core dumped)\n```", "dies"),
     ("A title", "Some words.", "unknown"),
+    ("torch.compile aborts with RuntimeError: no kernel for this", "", "raises"),
+    (
+        "It fails",
+        f"torch.compile aborts\n```\n{TORCHS_FRAME}RuntimeError: no kernel\n```",
+        "raises",
+    ),
+    (
+        "It fails",
+        f"```\nSegmentation fault on 2.5\n{TORCHS_FRAME}RuntimeError: no kernel\n```",
+        "raises",
+    ),
+    ("It fails", "```\nFatal Python error: Aborted\n\nThread 0x1:\n```", "dies"),
+    ("Wrong result", COLLECTED, "wrong"),
+    ("Wrong result", f"### Versions\n\n```\n{COLLECTED}```", "wrong"),
+    ("Wrong result", f"<details>\n\n```\n{COLLECTED}```\n\n</details>", "wrong"),
+    ("Wrong result", "### Versions\n\nAMD, with the segfault patch of the kernel", "wrong"),
 ]
 
 
@@ -208,6 +231,23 @@ def test_what_an_issue_states(title: str, body: str, sort: str) -> None:
 )
 def test_the_release_that_an_issue_is_about(body: str, version: str | None) -> None:
     assert read_stated(Thread("x", "A title", (Post("kim", body),))).torch == version
+
+
+def test_what_says_nothing_is_read_in_no_time() -> None:
+    """A pattern with two ways to read a row of names would take 2 ** 45 steps."""
+    said = "RuntimeError: " + "aError" * 45 + "!"
+    (stated,) = read_stated(Thread("x", "It fails", (Post("kim", f"```\n{said}\n```"),))).raised
+    assert pick_exception((stated,)) is stated
+    assert (
+        pick_exception((StatedException("InductorError", "torch.X.AError: BException:"),)) is None
+    )
+
+
+@pytest.mark.parametrize("prefix", ["[rank0]: ", "[default0]:", "[default12]:[rank12]: "])
+def test_the_log_of_torchrun_is_a_log(prefix: str) -> None:
+    log = "".join(f"{prefix}{line}\n" for line in f"{TORCHS_FRAME}ValueError: no".split("\n"))
+    assert find_exceptions(log) == (StatedException("ValueError", "no", by_torch=True),)
+    assert find_exceptions(log)[0].by_torch
 
 
 def test_an_assertion_of_torchs_own_says_nothing_of_values() -> None:

@@ -315,3 +315,9 @@ def test_lines_in_a_string_are_no_prompts(line: str) -> None:
 )
 def test_a_program_moves_to_the_cpu_or_stays(text: str, moved: str | None) -> None:
     assert replace_devices(text) == moved
+
+
+def test_a_title_is_read_in_no_time() -> None:
+    title = "# It fails in C#" + " " * 60_000
+    assert read_text(f"{title}#\n\nBody".encode(), "x").title == "It fails in C#"
+    assert read_text(f"{title}x\n\nBody".encode(), "x").title == "It fails in C# x"
