@@ -95,7 +95,7 @@ class Triage:
             },
             "status": self.status,
             "sentence": self.sentence,
-            "refusal": asdict(self.refusal) if self.refusal is not None else None,
+            "refusal": self.refusal.to_json() if self.refusal is not None else None,
             "stated": {
                 "sort": self.stated.sort,
                 "text": self.stated.describe(),

@@ -125,7 +125,7 @@ def render_comment(result: Triage) -> str:
         "triage.md.j2",
         status=result.status,
         asks=refusal is not None,
-        refusal=refusal.reason if refusal is not None else "",
+        refusal=refusal,
         rows=[
             (
                 runs.torch,

@@ -205,8 +205,8 @@ def _find_obstacle(repro: Repro, wanted: TriageRequest) -> Refusal | None:
         if missing:
             return Refusal(
                 "needs_packages",
-                f"it needs packages that the interpreter with torch {info.torch} does not have:"
-                f" {', '.join(missing)}",
+                f"it needs packages that the interpreter with torch {info.torch} does not have:",
+                tuple(missing),
             )
     return None
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from reporter.core.json_values import Json
 from reporter.triage.reading.blocks import Block, list_headings, parse_blocks
 from reporter.triage.reading.code import IssueProgram, join, parse_program
 from reporter.triage.reading.safety import Flag, find_flags
@@ -79,10 +80,22 @@ RefusalKind = Literal[
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why there is nothing to run: `kind` for tables, `reason` a sentence without a full stop."""
+    """Why there is nothing to run: `kind` for tables, `why` the beginning of a sentence in words of
+    ours, `named` the words of the issue that end it.
+    """
 
     kind: RefusalKind
-    reason: str
+    why: str
+    named: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """The sentence without a full stop."""
+        return f"{self.why} {', '.join(self.named)}" if self.named else self.why
+
+    def to_json(self) -> Json:
+        """The entry of the document."""
+        return {"kind": self.kind, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -200,9 +213,10 @@ def _explain_nothing(thread: Thread, found: list[_Choice]) -> Refusal:
         if item.program.facts.undefined and item.program.facts.uses_torch
     ]
     if undefined:
-        names = ", ".join(undefined[-1][:5])
         return Refusal(
-            "not_self_contained", f"its code is not self-contained: nothing defines {names}"
+            "not_self_contained",
+            "its code is not self-contained: nothing defines",
+            undefined[-1][:5],
         )
     if any(item.program.facts.uses_torch for item in found):
         return Refusal("not_self_contained", "its code defines things, but nothing calls them")
@@ -243,30 +257,38 @@ _DOWNLOADS: Mapping[str, RefusalKind] = {
 
 
 def _find_missing_need(node: ast.Call) -> Refusal | None:
-    called = ast.unparse(node.func)
-    last = called.rpartition(".")[2]
+    called = _read_dotted_name(node.func)
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else called
     first = node.args[0] if node.args else None
     if last in _DOWNLOADS:
-        kind = _DOWNLOADS[last]
-        return Refusal(
-            kind,
-            f"it needs {'weights' if kind == 'needs_weights' else 'data'} that are not in it"
-            f" ({last}, line {node.lineno})",
-        )
-    if called in ("torch.load", "torch.hub.load", "torch.jit.load") and isinstance(
-        first, ast.Constant
-    ):
-        return Refusal(
-            "needs_weights", f"it needs weights that are not in it ({called}, line {node.lineno})"
-        )
-    pretrained = [
-        k
+        return _name_call(_DOWNLOADS[last], node.lineno, last)
+    loads = called in ("torch.load", "torch.hub.load", "torch.jit.load")
+    if loads and isinstance(first, ast.Constant):
+        return _name_call("needs_weights", node.lineno, called)
+    pretrained = any(
+        k.arg == "pretrained" and isinstance(k.value, ast.Constant) and k.value.value is True
         for k in node.keywords
-        if k.arg == "pretrained" and isinstance(k.value, ast.Constant) and k.value.value is True
-    ]
-    if pretrained:
-        return Refusal("needs_weights", f"it needs pretrained weights ({last}, line {node.lineno})")
-    return None
+    )
+    return _name_call("needs_weights", node.lineno, called) if pretrained else None
+
+
+def _name_call(kind: RefusalKind, line: int, called: str) -> Refusal:
+    """What a call needs; `called` is its function, empty where that has no name."""
+    why = f"it needs {'data' if kind == 'needs_data' else 'weights'} that are not in it"
+    if not called:
+        return Refusal(kind, f"{why} (line {line})")
+    return Refusal(kind, f"{why}: line {line} calls", (called,))
+
+
+def _read_dotted_name(node: ast.expr) -> str:
+    """`torch.hub.load`; empty for what is more than names."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attr):
+            owner = _read_dotted_name(value)
+            return f"{owner}.{attr}" if owner else ""
+    return ""
 
 
 def find_devices(text: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decision import choose_best_run, decide
 from reporter.triage.reading.blocks import parse_blocks
-from reporter.triage.reading.repro_selection import Repro
+from reporter.triage.reading.repro_selection import Refusal, Repro, extract
 from reporter.triage.reading.stated_failure import (
     StatedException,
     StatedFailure,
@@ -316,6 +316,44 @@ def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
     assert "written by the tool bugreport" in text and "- #7" in text
     rows = [line for line in render_comment(result).split("\n") if line.startswith("| `2.13.0`")]
     assert len(rows) == 1 and len(re.findall(r"(?<!\\)\|", rows[0])) == 6
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (
+            '{"@pytorch-bot merge #1 ![x](//evil) <!-- ": print}["k"](pretrained=True)',
+            "It could not be run: it needs weights that are not in it (line 2).",
+        ),
+        (
+            "__net__.lib._C_(pretrained=True)",
+            "It could not be run: it needs weights that are not in it: line 2 calls"
+            " `__net__.lib._C_`.",
+        ),
+        (
+            "print(__all__, _x_)",
+            "It could not be run: its code is not self-contained: nothing defines `__all__`,"
+            " `_x_`.",
+        ),
+    ],
+)
+def test_a_strangers_program_says_nothing_in_a_refusal(program: str, says: str) -> None:
+    text = f"```python\nimport torch\n{program}\n"
+    if "__net__" in program:
+        text += "__net__ = torch\n"
+    thread = Thread("o/r#1", "A title", (Post("kim", f"{text}print(torch.ones(1))\n```"),))
+    refusal = extract(thread)
+    assert isinstance(refusal, Refusal)
+    comment = render_comment(
+        Triage(thread, "not_actionable", "", UNKNOWN, refusal=refusal)  # type: ignore[arg-type]
+    )
+    assert says in comment.splitlines()[0]
+
+
+def test_our_own_words_are_no_code_in_the_comment() -> None:
+    repro = Repro("x", "kim", 0, "", (), (), ("added `import torch`",), "the author's")
+    text = render_comment(triaged(repro=repro))
+    assert "in **inductor**. Eager mode runs the call" in text and "\n- added `import" in text
 
 
 def test_there_is_a_comment_only_where_there_is_something_to_say() -> None:

@@ -48,7 +48,7 @@ def test_a_comment_is_posted_after_a_yes_and_once(tracker: Tracker) -> None:
     first = RecordedPrompt(["y"])
     result = one("pytorch/pytorch#1", first, comment=True)
     assert result.posted and result.posted.startswith("http")
-    assert "nothing defines build" in "\n".join(first.shown)
+    assert "nothing defines `build`" in "\n".join(first.shown)
     again = one("pytorch/pytorch#1", RecordedPrompt(["y"]), comment=True)
     assert again.posted == result.posted
     comments = tracker.repo.issues[0]["comments"]
