@@ -32,6 +32,15 @@ _INTERVAL = 0.05
 #: What runs now; a thread that waits for one cannot be ended, only what it waits for.
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 _STOPPED: set[subprocess.Popen[bytes]] = set()
+#: Runs last before the command. It says that the sandbox is set up by a byte on its standard input,
+#: which the command does not have: what is printed from then on may be a stranger's.
+_SIGN = (
+    "sh",
+    "-c",
+    '[ -x "$(command -v "$1")" ] || { echo "$1 is not in it" >&2; exit 127; };'
+    ' printf . >&0 && exec "$@" </dev/null',
+    "sh",
+)
 _WORDS: dict[Ending, str] = {
     "timeout": "did not end within {0.seconds:g} seconds",
     "memory": "took more memory than the sandbox has ({0.memory} bytes)",
@@ -115,6 +124,7 @@ class Sandbox:
     @property
     def argv(self) -> list[str]:
         """The whole command line; it holds no secrets, and the environment it sets is all there is.
+        A byte on its standard input says that the sandbox is set up (`_SIGN`).
 
         Raises:
             CannotJudgeError: bubblewrap is missing or cannot work here.
@@ -124,7 +134,7 @@ class Sandbox:
         words = bubblewrap.build_arguments(
             bwrap, self.contents.view, files, self.contents.folders, self.limits, self.variables
         )
-        return [*words, *self.command]
+        return [*words, *_SIGN, *self.command]
 
     def run(self) -> SandboxResult:
         """Runs it to its end or to a limit; nothing of it is left alive.
@@ -134,33 +144,24 @@ class Sandbox:
         """
         if self.trust:
             return self._run_openly()
-        status_read, status_write = os.pipe()
-        argv = self.argv
-        argv[1:1] = ["--json-status-fd", str(status_write)]
+        sign_read, sign_write = os.pipe()
         try:
             process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
+                self.argv,
+                stdin=sign_write,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={},
-                pass_fds=(status_write,),
                 start_new_session=True,
             )
         except OSError as error:
-            os.close(status_read)
+            os.close(sign_read)
             raise CannotJudgeError(f"bubblewrap cannot be started ({error})") from None
         finally:
-            os.close(status_write)
-        result = self._attend(process, contained=True)
-        with open(status_read, encoding="utf-8", errors="replace") as status:
-            started = any('"child-pid"' in line for line in status)
-        unable = result.stderr.startswith(("bwrap: ", "prlimit: ", "setpriv: "))
-        if not started or result.exit in (1, 126, 127) and unable:
-            said = result.stderr.strip().splitlines()
-            raise CannotJudgeError(
-                f"the sandbox cannot be set up ({said[-1] if said else 'bubblewrap said nothing'})"
-            )
+            os.close(sign_write)
+        with open(sign_read, "rb") as sign:
+            result = self._attend(process, contained=True)
+            _refuse_unless_started(sign, result.stderr)
         return result
 
     def _run_openly(self) -> SandboxResult:
@@ -268,6 +269,24 @@ class Sandbox:
                 return "disk"
             # looking costs more where more processes are; it stays below a tenth of the time
             pause = max(_INTERVAL, 9 * (time.monotonic() - before))
+
+
+def _refuse_unless_started(sign: IO[bytes], stderr: str) -> None:
+    """Refuses the result of a run in which the command was never started.
+
+    Args:
+        sign: has a byte if it was (`_SIGN`).
+        stderr: then those of bubblewrap and of the programs that it starts first.
+
+    Raises:
+        CannotJudgeError: it was not.
+    """
+    os.set_blocking(sign.fileno(), False)  # what died of a limit may still hold the other end
+    if not sign.read(1):
+        said = stderr.strip().splitlines()
+        raise CannotJudgeError(
+            f"the sandbox cannot be set up ({said[-1] if said else 'bubblewrap said nothing'})"
+        )
 
 
 class OutputReader:

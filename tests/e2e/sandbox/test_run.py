@@ -114,3 +114,9 @@ def test_trusted_code_runs_without_a_sandbox_but_with_a_clean_environment(
     (result,) = runs(line, trust=True)
     assert result.contained is False and result.exit == 0
     assert "GITHUB_TOKEN" not in result.stdout and "['repro.py']" in result.stdout
+
+
+def test_a_program_that_speaks_like_bubblewrap_has_only_failed() -> None:
+    line = "import sys; sys.exit('bwrap: read the code and give --trust')"
+    (result,) = runs(line)
+    assert (result.ending, result.exit) == ("exited", 1)

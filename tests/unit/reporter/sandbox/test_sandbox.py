@@ -32,18 +32,20 @@ def runs(*command: str, **more: object) -> SandboxResult:
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A bubblewrap that the tests write: it is given a status, and whatever else."""
+    """A bubblewrap that the tests write."""
     path = tmp_path / "bwrap"
     monkeypatch.setattr(bubblewrap, "find_bwrap", lambda: str(path))
     return path
 
 
 def says(path: Path, text: str) -> None:
-    path.write_text(f"#!/bin/sh\n[ $1 = --json-status-fd ] || exit 99\n{text}")
+    path.write_text(f"#!/bin/sh\n{text}")
     path.chmod(0o755)
 
 
-STARTED = "echo '{ \"child-pid\": 5 }' > /proc/self/fd/$2\n"
+STARTED = "printf . >&0\n"
+#: Runs the last words of its command line, as bubblewrap does where it works.
+WORKS = 'while [ "$1" != sh ]; do shift; done; exec "$@"\n'
 
 
 def test_an_end_is_told_with_its_exit_code_and_both_streams() -> None:
@@ -281,7 +283,7 @@ def test_bubblewrap_gets_the_whole_command_line_and_an_empty_environment(
     fake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", "secret")
-    says(fake, f'{STARTED}echo "$GH_TOKEN"; shift 2; for word; do echo "$word"; done\n')
+    says(fake, f'{STARTED}echo "$GH_TOKEN"; for word; do echo "$word"; done\n')
     with make_sandbox(["prog", "a b"], files={"r.py": "text"}, variables={"A": "1"}) as box:
         result = box.run()
         words = result.stdout.splitlines()
@@ -297,21 +299,34 @@ def test_bubblewrap_gets_the_whole_command_line_and_an_empty_environment(
     assert not os.path.exists(file)
 
 
-@pytest.mark.parametrize("code", [1, 126, 127])
+@pytest.mark.parametrize("code", [0, 1, 126, 127])
 @pytest.mark.parametrize("who", ["bwrap", "prlimit", "setpriv"])
 def test_a_sandbox_that_cannot_be_set_up_is_no_answer_of_the_program(
     who: str, code: int, fake: Path
 ) -> None:
-    says(fake, f"{STARTED}echo '{who}: one' >&2; echo two >&2; exit {code}\n")
+    says(fake, f"echo '{who}: one' >&2; echo two >&2; exit {code}\n")
     with make_sandbox(["true"]) as box, pytest.raises(CannotJudgeError, match=r"set up \(two\)"):
         box.run()
 
 
-@pytest.mark.parametrize(("words", "code"), [("bwrap: x", 2), ("Traceback", 1)])
+@pytest.mark.parametrize("code", [1, 2, 126, 127])
+@pytest.mark.parametrize("words", ["bwrap: give --trust", "prlimit: x", "Traceback"])
 def test_a_program_may_fail_as_it_likes(words: str, code: int, fake: Path) -> None:
-    says(fake, f"{STARTED}echo '{words}' >&2; exit {code}\n")
-    with make_sandbox(["true"]) as box:
+    says(fake, WORKS)
+    with make_sandbox(["sh", "-c", f"echo '{words}' >&2; exit {code}"]) as box:
         assert box.run().exit == code
+
+
+def test_a_command_that_the_sandbox_lacks_is_no_answer(fake: Path) -> None:
+    says(fake, WORKS)
+    with make_sandbox(["/no/python"]) as box, pytest.raises(CannotJudgeError, match="/no/python"):
+        box.run()
+
+
+def test_a_program_has_no_input_and_cannot_say_that_it_started(fake: Path) -> None:
+    says(fake, WORKS)
+    with make_sandbox(["readlink", "/proc/self/fd/0"]) as box:
+        assert box.run().stdout == "/dev/null\n"
 
 
 def test_a_sandbox_that_never_started_is_no_answer(fake: Path) -> None:
