@@ -26,7 +26,7 @@ from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import resolve_issue
 from reporter.triage.attempt import AttemptOutcome, Attempts, RunLimits, run
 from reporter.triage.cpu_port import replace_devices
-from reporter.triage.decision import decide
+from reporter.triage.decision import decide, fails_as_stated, lacks_device
 from reporter.triage.reading.repro_selection import Refusal, extract
 from reporter.triage.reading.stated_failure import Match, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread, fetch, read_file
@@ -124,8 +124,8 @@ def judge_issue(
 ) -> Decision:
     """What an issue's program shows in one interpreter.
 
-    Where it needs a device that is not there, it is judged on the CPU, and only a failure there
-    counts.
+    Where it needs a device that is not there, it is judged on the CPU, and only a failure as stated
+    counts there.
 
     Args:
         subject: one with an `origin`, which states the failure.
@@ -155,7 +155,8 @@ def judge_issue(
         return _refuse(f"it needs {devices}, and the sandbox shows no such device")
     runs, verdict = _run_and_judge(text, origin.stated, info, limits, stopped)
     status, sentence = decide(origin.stated, [runs], verdict)
-    if devices and status != Status.REPRODUCES:
+    devices = devices or ("a device that is not there" if lacks_device([runs]) else "")
+    if devices and not fails_as_stated(status, [runs]):
         return _refuse(f"it needs {devices}; on the CPU: {sentence}")
     return _build_decision(status, sentence, runs)
 

@@ -46,22 +46,36 @@ class _Edit(NamedTuple):
 
 
 def _list_edits(tree: ast.Module) -> Iterator[_Edit]:
-    """Housekeeping, the names of devices, and calls such as `x.cuda()`."""
-    idle = [node for node in ast.walk(tree) if _does_nothing(node)]
+    """Housekeeping, the names of devices, and calls such as `x.cuda(0)`."""
+    nodes = list(ast.walk(tree))
+    idle = [node for node in nodes if _does_nothing(node)]
+    moves = [node for node in nodes if _is_move(node)]
     for each in idle:
         yield _Edit(each.lineno, each.col_offset, each.end_col_offset or 0, "pass")
     inside = {part for each in idle for part in ast.walk(each)}
-    for node in ast.walk(tree):
-        if node in inside:
-            continue
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+    for move in moves:
+        if move not in inside:
+            method = move.func.attr if isinstance(move.func, ast.Attribute) else ""
+            start = (move.func.end_col_offset or 0) - len(method)
+            # what the call says of a device, or of the copy to it, means nothing to `cpu`
+            yield _Edit(move.end_lineno or 0, start, move.end_col_offset or 0, "cpu()")
+            given = (*move.args, *move.keywords)
+            inside |= {part for each in given for part in ast.walk(each)}
+    for node in nodes:
+        if node not in inside and isinstance(node, ast.Constant) and isinstance(node.value, str):
             end = node.end_col_offset
             if _MOVED.match(node.value) and node.lineno == node.end_lineno and end is not None:
                 yield _Edit(node.lineno, node.col_offset, end, '"cpu"')
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            method, line, end = node.func.attr, node.func.end_lineno, node.func.end_col_offset
-            if method in ("cuda", "xpu") and line and end:
-                yield _Edit(line, end - len(method), end, "cpu")
+
+
+def _is_move(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Whether it is a call such as `x.cuda(0)`, written on one line."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("cuda", "xpu")
+        and node.func.end_lineno == node.end_lineno
+    )
 
 
 def _does_nothing(node: ast.AST) -> TypeGuard[ast.Expr]:

@@ -7,6 +7,7 @@ wrong thing or nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
@@ -22,6 +23,12 @@ _FAILURES: Mapping[StatedSymptom, frozenset[Kind]] = {
     StatedSymptom.DIES: frozenset({Kind.PROCESS_DEATH}),
     StatedSymptom.HANGS: frozenset({Kind.HANG}),
 }
+#: As `torch/cuda`, `torch/xpu` and `c10` of torch 2.13 say that a device is not there.
+_NO_DEVICE = re.compile(
+    r"Torch not compiled with \w+ enabled|Found no NVIDIA driver|No (?:CUDA|HIP) GPUs are available"
+    r"|No XPU devices are available|not linked with support for \w+ devices"
+    r"|Cannot access accelerator device when none is available"
+)
 #: Verdicts that say nothing against the issue: the failure just did not show.
 _NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED, Kind.OUTSIDE}
 
@@ -62,6 +69,22 @@ def decide(
         Status.NOT_REPRODUCED,
         f"It ends without an error with torch {everywhere}, and compiled calls do what eager does.",
     )
+
+
+def fails_as_stated(status: Status, runs: Sequence[Attempts]) -> bool:
+    """Whether the posted program itself fails as the issue states: what counts on the CPU of a
+    program for another device. A failure that cannot be compared may be the lack of the device.
+    """
+    ran = runs[choose_best_run(runs)]
+    return status == Status.REPRODUCES and ran.decisive.match == Match.SAME
+
+
+def lacks_device(runs: Sequence[Attempts]) -> bool:
+    """Whether the program ends since a device is not there, and the issue states another
+    failure.
+    """
+    shown = runs[choose_best_run(runs)].decisive
+    return shown.match != Match.SAME and _NO_DEVICE.search(shown.failure) is not None
 
 
 def _decide_by_verdict(

@@ -25,7 +25,7 @@ from reporter.triage.attempt import (
     run,
 )
 from reporter.triage.cpu_port import replace_devices
-from reporter.triage.decision import choose_best_run, decide
+from reporter.triage.decision import choose_best_run, decide, fails_as_stated, lacks_device
 from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.repro_selection import Refusal, Repro, extract, find_devices
 from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom, read_stated
@@ -107,7 +107,11 @@ def triage(
     for info in wanted.interpreters:
         user.say(f"running the repro with torch {info.torch}")
         runs.append(run(info, found.text, says, wanted.limits, wanted.runs))
-    judged = _judge_repro(found, runs, wanted, user)
+    if lacks_device(runs):
+        lacking = lacking or Refusal("needs_hardware", "it needs a device that is not there")
+        judged = None
+    else:
+        judged = _judge_repro(found, runs, wanted, user)
     runs, control = _observe(found, says, runs, judged, wanted, user)
     status, sentence = decide(says, runs, judged, control)
     result = Triage(
@@ -121,7 +125,7 @@ def triage(
         contained=not wanted.limits.trust,
         control=control,
     )
-    if lacking is not None and status != Status.REPRODUCES:
+    if lacking is not None and not fails_as_stated(status, runs):
         return _answer(_without_device(result, lacking))
     minimal = _confirm_minimal(judged, wanted, user) if judged is not None else None
     result = replace(result, minimal=minimal, notes=_list_notes(thread, says, runs))

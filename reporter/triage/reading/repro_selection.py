@@ -45,6 +45,7 @@ _LINK = re.compile(
     r"|github\.com/[\w.-]+/[\w.-]+/(?:blob|tree))"
 )
 _DEVICES = ("cuda", "xpu", "mps", "hpu", "npu", "tpu", "xla", "musa")
+_QUESTION = re.compile(r"\b(?:cuda|xpu|mps|accelerator)\.is_available$")
 #: Functions of `torch.cuda` that a program may call where there is no CUDA.
 _WITHOUT_CUDA = ("manual_seed", "manual_seed_all", "is_available", "empty_cache")
 
@@ -292,21 +293,23 @@ def _read_dotted_name(node: ast.expr) -> str:
 
 
 def find_devices(text: str) -> tuple[str, ...]:
-    """The accelerators that a program cannot do without: named outside of any question whether they
-    are there.
+    """The accelerators that a program cannot do without: named in one that does not ask whether
+    they are there.
     """
-    if re.search(r"\b(?:cuda|xpu|mps|accelerator)\.is_available\(\)", text):
+    nodes = list(ast.walk(ast.parse(text)))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    if any(_QUESTION.search(_read_dotted_name(call.func)) for call in calls):
         return ()
     found: dict[str, None] = {}
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             word = re.match(r"(\w+)(?::\d+)?$", node.value)
             if word and word[1] in _DEVICES:
                 found[word[1]] = None
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = node.func.attr
-            if method in _DEVICES and not node.args:
+            if method in _DEVICES:
                 found[method] = None
-            elif ast.unparse(node.func.value) == "torch.cuda" and method not in _WITHOUT_CUDA:
+            elif _read_dotted_name(node.func.value) == "torch.cuda" and method not in _WITHOUT_CUDA:
                 found["cuda"] = None
     return tuple(found)

@@ -311,6 +311,11 @@ def test_lines_in_a_string_are_no_prompts(line: str) -> None:
         ("wait = lambda: (\n    torch.cuda.synchronize()\n)\nx.cuda()", None),
         ("x = torch.ones(2, device='cuda')\nprint(torch.cuda.memory_allocated())", None),
         ("x = torch.ones(2)", None),
+        ("x = y.cuda(0)", "x = y.cpu()"),
+        ("x = y.cuda(non_blocking=True).sin()", "x = y.cpu().sin()"),
+        ("x = y.cuda(torch.device('cuda:0')).cuda(z.cuda())", "x = y.cpu().cpu()"),
+        ("x = (\n    y\n    .cuda(0)\n)", "x = (\n    y\n    .cpu()\n)"),
+        ("x = y.cuda(\n    0\n)", None),
     ],
 )
 def test_a_program_moves_to_the_cpu_or_stays(text: str, moved: str | None) -> None:
@@ -321,3 +326,19 @@ def test_a_title_is_read_in_no_time() -> None:
     title = "# It fails in C#" + " " * 60_000
     assert read_text(f"{title}#\n\nBody".encode(), "x").title == "It fails in C#"
     assert read_text(f"{title}x\n\nBody".encode(), "x").title == "It fails in C# x"
+
+
+@pytest.mark.parametrize(
+    ("text", "devices"),
+    [
+        ("x.cuda(0)", ("cuda",)),
+        ("x.cuda(non_blocking=True)", ("cuda",)),
+        ("# torch.cuda.is_available() is True here\nx.cuda()", ("cuda",)),
+        ("print('torch.cuda.is_available()', x.cuda())", ("cuda",)),
+        ("x = x.cuda() if torch.cuda.is_available() else x", ()),
+        ("device = 'cuda' if th.accelerator.is_available() else 'cpu'", ()),
+        ("torch.backends.mps.is_available()\nx.to('mps')", ()),
+    ],
+)
+def test_the_devices_that_a_program_cannot_do_without(text: str, devices: tuple[str, ...]) -> None:
+    assert find_devices(text) == devices

@@ -1,0 +1,84 @@
+"""The order of a triage, with runs and verdicts that are given."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from reporter.core.kinds import Kind, Layer
+from reporter.execution.interpreter import InterpreterInfo
+from reporter.triage import triage as module
+from reporter.triage.attempt import Attempt, Attempts, RunLimits
+from reporter.triage.reading.thread import Post, Thread
+from reporter.triage.result import Triage
+from reporter.triage.sandboxed_verdict import CommandVerdict
+from reporter.triage.triage import TriageRequest, triage
+from tests.support.github.submitter import RecordedPrompt
+
+HERE = InterpreterInfo(Path(sys.executable), "3.11.7", "2.13.0", None, False, sys.prefix)
+PASSES = Attempts("2.13.0", "3.11.7", (Attempt("passes", None, "", "", 1.0, exit=0),))  # type: ignore[arg-type]
+CRASH = CommandVerdict(Kind.CRASH, Layer.INDUCTOR, True)
+
+
+def failed(match: str, failure: str) -> Attempts:
+    attempt = Attempt("fails", match, failure, "", 1.0, exit=1)  # type: ignore[arg-type]
+    return Attempts("2.13.0", "3.11.7", (attempt,))
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What a run shows, and what the tool says of the program; both can be given anew. Without the
+    compiler it passes.
+    """
+
+    def run(*given: object, compiled: bool = True) -> object:
+        return facts["run"] if compiled else PASSES
+
+    facts: dict[str, object] = {"run": failed("same", "X: y"), "verdict": CRASH}
+    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module, "judge", lambda *given: facts["verdict"])
+    return facts
+
+
+def triaged(program: str, title: str = "It fails") -> Triage:
+    text = f"```python\nimport torch\n{program}\n```\n"
+    wanted = TriageRequest(RunLimits(60, 4, 1), (HERE,), quick=True)
+    return triage(Thread("x.md", title, (Post("kim", text),)), wanted, RecordedPrompt())
+
+
+ON_CUDA = "torch.compile(torch.sin)(torch.ones(2, device='cuda'))"
+
+
+@pytest.mark.parametrize(
+    ("match", "status"), [("same", "reproduces"), ("unclear", "not_actionable")]
+)
+def test_on_the_cpu_only_a_failure_as_stated_counts(
+    match: str, status: str, given: dict[str, object]
+) -> None:
+    given["run"] = failed(match, "X: y")
+    result = triaged(ON_CUDA)
+    assert result.status == status
+    assert result.repro is not None and "moved from cuda to the CPU" in result.repro.changes
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        "AssertionError: Torch not compiled with CUDA enabled",
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have one",
+        "RuntimeError: No CUDA GPUs are available",
+    ],
+)
+def test_a_device_that_only_the_run_asks_for_is_lacking(
+    failure: str, given: dict[str, object]
+) -> None:
+    given["run"] = failed("unclear", failure)
+    given["verdict"] = CommandVerdict(Kind.INVALID_PROGRAM, Layer.EAGER)
+    result = triaged("torch.compile(torch.sin)(torch.ones(2, device=0))")
+    assert (result.status, result.refusal and result.refusal.kind) == (
+        "not_actionable",
+        "needs_hardware",
+    )
+    assert failure in result.sentence and result.judged is None and not result.comment
