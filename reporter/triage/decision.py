@@ -13,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import AttemptOutcome, Attempts
 from reporter.triage.observers import find_disagreement
-from reporter.triage.reading.stated_failure import Match, StatedFailure, StatedSymptom
+from reporter.triage.reading.stated_failure import (
+    Match,
+    StatedException,
+    StatedFailure,
+    StatedSymptom,
+)
 from reporter.triage.result import Status
 from reporter.triage.sandboxed_verdict import CommandVerdict
 
@@ -69,6 +74,18 @@ def decide(
         Status.NOT_REPRODUCED,
         f"It ends without an error with torch {everywhere}, and compiled calls do what eager does.",
     )
+
+
+def state_judged_failure(judged: CommandVerdict) -> StatedFailure | None:
+    """The failure of a verdict, as an issue would state it; None where it names none."""
+    sort = next((sort for sort, kinds in _FAILURES.items() if judged.kind in kinds), None)
+    if sort is None:
+        return None
+    marks = judged.marks
+    if sort != StatedSymptom.RAISES:
+        return StatedFailure(sort)
+    raised = StatedException(marks.exception.rpartition(".")[2], marks.message)
+    return StatedFailure(sort, (raised,)) if raised.name else None
 
 
 def fails_as_stated(status: Status, runs: Sequence[Attempts]) -> bool:

@@ -36,6 +36,8 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _RUNG_NAMES = frozenset({*RUNGS, CUSTOM, *(name for names in RUNGS_OF.values() for name in names)})
 #: How many times the limit of one run the whole command may take.
 _SHARES = {"diagnose": 3, "create": 8}
+#: Bytes of a reduced program that a comment has room for.
+_LONGEST_REPRO = 20_000
 #: The outcomes of rungs that say something.
 _OUTCOMES = frozenset(RungOutcome) - {RungOutcome.ERROR, RungOutcome.BROKEN}
 
@@ -217,8 +219,9 @@ def _read_marks(document: Mapping[str, object], verdict: Mapping[str, object]) -
 
 
 def _read_repro(repro: Mapping[str, object], files: Mapping[str, object]) -> CommandRepro:
+    text = clean_text(str(files.get(REPRO, ""))) if repro else ""
     return CommandRepro(
-        clean_text(str(files.get(REPRO, "")))[:20000] if repro else "",
+        text if len(text.encode()) <= _LONGEST_REPRO else "",  # a part of it is another program
         tuple(name for name in _as_list(repro.get("operators"))[:20] if _is_name(name, 80)),
         _read_count(repro.get("statements")),
     )

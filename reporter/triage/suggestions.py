@@ -39,7 +39,6 @@ ALLOWED = frozenset(
 _NO_REPRO = frozenset({"no_code", "not_self_contained", "needs_files"})
 _ASKS = frozenset({*_NO_REPRO, "needs_weights", "needs_data"})
 _LOG = 4000
-_REPRO = 20000
 
 
 def suggest_labels(result: Triage) -> tuple[str, ...]:
@@ -120,7 +119,6 @@ def render_comment(result: Triage) -> str:
     shown = shown or next((runs.decisive for runs in result.runs if runs.failed), None)
     log = tidy_log(_without_answers(clean_text(shown.stderr))).strip() if shown is not None else ""
     judged = result.judged if result.judged is not None and result.judged.kind else None
-    repro = result.minimal.text if result.minimal is not None else ""
     return render(
         "triage.md.j2",
         status=result.status,
@@ -138,7 +136,7 @@ def render_comment(result: Triage) -> str:
             for runs in result.runs
         ],
         judged=judged,
-        repro=shorten(repro, _REPRO),
+        repro=result.minimal.text if result.minimal is not None else "",
         changes=result.repro.changes if result.repro is not None else (),
         statements=result.minimal.statements if result.minimal is not None else 0,
         seen=dict(result.minimal.seen) if result.minimal is not None else {},

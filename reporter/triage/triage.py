@@ -17,7 +17,6 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.repository import Repository
 from reporter.triage.attempt import (
-    FAILED,
     FAILED_BY_ITSELF,
     AttemptOutcome,
     Attempts,
@@ -25,10 +24,16 @@ from reporter.triage.attempt import (
     run,
 )
 from reporter.triage.cpu_port import replace_devices
-from reporter.triage.decision import choose_best_run, decide, fails_as_stated, lacks_device
+from reporter.triage.decision import (
+    choose_best_run,
+    decide,
+    fails_as_stated,
+    lacks_device,
+    state_judged_failure,
+)
 from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.repro_selection import Refusal, Repro, extract, find_devices
-from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom, read_stated
+from reporter.triage.reading.stated_failure import Match, StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import MinimalRepro, Status, Triage
 from reporter.triage.sandboxed_verdict import CommandVerdict, judge
@@ -252,22 +257,21 @@ def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
 def _confirm_minimal(
     judged: CommandVerdict, wanted: TriageRequest, user: MessageSink
 ) -> MinimalRepro | None:
-    """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
-    have said anything.
+    """The reduced program, if fresh processes of ours show the judged failure of it: the run that
+    wrote it may have said anything.
     """
-    if not judged.repro.text:
+    failure = state_judged_failure(judged)
+    if not judged.repro.text or failure is None:
         return None
     seen = {}
     for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
-        shown = run(
-            info, judged.repro.text, StatedFailure(StatedSymptom.UNKNOWN), wanted.limits, 1
-        ).decisive
-        if shown.outcome in FAILED:
+        shown = run(info, judged.repro.text, failure, wanted.limits, 1).decisive
+        if shown.match in (Match.SAME, Match.UNCLEAR):
             seen[info.torch] = AttemptOutcome.FAILS
         elif shown.outcome == AttemptOutcome.PASSES:
             seen[info.torch] = AttemptOutcome.PASSES
-        else:
+        else:  # such as a release that lacks what it calls
             seen[info.torch] = AttemptOutcome.CANNOT_JUDGE
     if AttemptOutcome.FAILS not in seen.values():
         return None

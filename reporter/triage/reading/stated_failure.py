@@ -114,10 +114,12 @@ _COLLECTED = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-#: Messages that every failure of a compiler backend begins with, and such as only name classes.
+#: Messages that only name classes: what is said may stand on the next line.
+_CLASSES = re.compile(r"(?:[\w.]+(?:Error|Exception)(?:: ?| |$))*")
+#: These, and messages that every failure of a compiler backend begins with.
 _SAYS_NOTHING = re.compile(
     r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile"
-    r" error|(?:[\w.]+(?:Error|Exception)(?:: ?| |$))+|.{0,3})$"
+    rf" error|{_CLASSES.pattern}|.{{0,3}})$"
 )
 #: An exception that another one was raised from stands in front of its words, and an author's
 #: remark behind them.
@@ -274,8 +276,8 @@ def find_exceptions(text: str) -> tuple[StatedException, ...]:
         message = (match["message"] or "").strip()
         if match["name"].endswith("CppCompileError"):
             message = _find_compilers_words(lines[number + 1 : number + _COMPILER_LOG]) or message
-        if not message and number + 1 < len(lines) and match["message"] is not None:
-            message = lines[number + 1].strip()
+        if match["message"] is not None and _CLASSES.fullmatch(message):
+            message = " ".join([message, *lines[number + 1 : number + 2]]).strip()
         found[StatedException(match["name"].rpartition(".")[2], message[:300], by_torch)] = None
     if not found:
         remark_diagnosis = _COMPILED.search(text)  # the end of a log that begins in the middle

@@ -350,6 +350,12 @@ def test_a_strangers_program_says_nothing_in_a_refusal(program: str, says: str) 
     assert says in comment.splitlines()[0]
 
 
+def test_a_reduced_program_stands_in_the_comment_as_a_whole() -> None:
+    text = "".join(f"é{number:06}\n" for number in range(3000))
+    minimal = MinimalRepro(text, 1, (), {"2.13.0": "fails"})
+    assert text in render_comment(triaged(minimal=minimal))
+
+
 def test_our_own_words_are_no_code_in_the_comment() -> None:
     repro = Repro("x", "kim", 0, "", (), (), ("added `import torch`",), "the author's")
     text = render_comment(triaged(repro=repro))

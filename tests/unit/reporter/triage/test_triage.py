@@ -9,11 +9,13 @@ import pytest
 
 from reporter.core.kinds import Kind, Layer
 from reporter.execution.interpreter import InterpreterInfo
+from reporter.sandbox import SandboxResult
 from reporter.triage import triage as module
-from reporter.triage.attempt import Attempt, Attempts, RunLimits
+from reporter.triage.attempt import Attempt, Attempts, RunLimits, _build_attempt
+from reporter.triage.reading.stated_failure import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
-from reporter.triage.sandboxed_verdict import CommandVerdict
+from reporter.triage.sandboxed_verdict import CommandRepro, CommandVerdict, FailureMarks, read
 from reporter.triage.triage import TriageRequest, triage
 from tests.support.github.submitter import RecordedPrompt
 
@@ -33,13 +35,24 @@ def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     compiler it passes.
     """
 
-    def run(*given: object, compiled: bool = True) -> object:
+    def run(
+        info: object, text: str, says: StatedFailure, *given: object, compiled: bool = True
+    ) -> object:
+        if text == REDUCED:
+            ended = SandboxResult("exited", 1, None, "", str(facts["reduced"]), 1.0)
+            return Attempts("2.13.0", "3.11.7", (_build_attempt(ended, says, ()),))
         return facts["run"] if compiled else PASSES
 
     facts: dict[str, object] = {"run": failed("same", "X: y"), "verdict": CRASH}
     monkeypatch.setattr(module, "run", run)
     monkeypatch.setattr(module, "judge", lambda *given: facts["verdict"])
     return facts
+
+
+REDUCED = "import torch\n\ntorch.compile(torch.sin)(torch.ones(1))\n"
+LOWERING = FailureMarks(
+    exception="LoweringException", message="AssertionError: | target: aten._foobar.default"
+)
 
 
 def triaged(program: str, title: str = "It fails") -> Triage:
@@ -82,3 +95,39 @@ def test_a_device_that_only_the_run_asks_for_is_lacking(
         "needs_hardware",
     )
     assert failure in result.sentence and result.judged is None and not result.comment
+
+
+OWN = '  File "/x/repro.py", line 3, in <module>\n    f()\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "stderr", "is_confirmed"),
+    [
+        ("crash", "LoweringException: AssertionError: \n  target: aten._foobar.default", True),
+        ("crash", "InductorError: LoweringException: AssertionError: \n  target: aten._foobar.default", True),
+        ("crash", "ImportError: cannot import name 'foobar' from 'torch'", False),
+        ("crash", "SyntaxError: '(' was never closed", False),
+        ("crash", "LoweringException: RuntimeError: another kernel is missing", False),
+        ("wrong_result", f"{OWN}AssertionError: Tensor-likes are not close!", True),
+        ("wrong_result", "AttributeError: module 'torch' has no attribute 'foobar'", False),
+        ("process_death", "RuntimeError: no kernel", False),
+        ("rounding", f"{OWN}AssertionError: Tensor-likes are not close!", False),
+    ],
+)  # fmt: skip
+def test_a_reduced_program_is_confirmed_by_the_judged_failure(
+    kind: str, stderr: str, is_confirmed: bool, given: dict[str, object]
+) -> None:
+    given["verdict"] = CommandVerdict(
+        Kind(kind), Layer.INDUCTOR, True, marks=LOWERING, repro=CommandRepro(REDUCED)
+    )
+    given["reduced"] = stderr
+    minimal = triaged("torch.compile(torch.sin)(torch.ones(2))").minimal
+    assert (minimal is not None) is is_confirmed
+    assert minimal is None or minimal.seen == {"2.13.0": "fails"}
+
+
+def test_a_reduced_program_that_was_cut_is_none() -> None:
+    document = {"verdict": {"kind": "crash", "layer": "inductor"}, "repro": {"statements": 1}}
+    for text, wanted in (("é" * 10_000, "é" * 10_000), ("é" * 10_001, "")):
+        answer = {"document": document, "files": {"repro.py": text}}
+        assert read(answer).repro.text == wanted
