@@ -34,6 +34,7 @@ _RULES = (
 _MARKDOWN = frozenset({"markdown", "md", "gfm"})
 _DEPTH = 3
 _TAG = re.compile(r"</?(?:details|summary|p|div|br|b|center)\b[^<>]{0,200}>")
+_LANGUAGE = re.compile(r"[\s{.]*([\w+#-]+(?:\.\d+)*)")
 _SUMMARY = re.compile(r"<summary>[^<>]{0,300}</summary>")
 
 
@@ -103,7 +104,7 @@ def _read_blocks(text: str, section: str, depth: int) -> Iterator[Block]:
         if token.type == "heading_open":
             section = tokens[position + 1].content.strip().lower()
         elif token.type in ("fence", "code_block"):
-            language = token.info.strip().split(" ")[0].strip("{}.,").lower() if token.info else ""
+            language = _read_language(token.info)
             kind: BlockKind = "fence" if token.type == "fence" else "indented"
             if language in _MARKDOWN and depth:
                 yield from _read_blocks(token.content, section, depth - 1)
@@ -115,6 +116,12 @@ def _read_blocks(text: str, section: str, depth: int) -> Iterator[Block]:
             paragraphs.append((token.map[0], token.map[1]))
     for first, last in _find_unfenced(paragraphs, lines):
         yield Block("\n".join(lines[first:last]), "", "unfenced", section)
+
+
+def _read_language(info: str) -> str:
+    """`python` of `python:repro.py`, `Python,ignore` and `{.python .numberLines}`."""
+    found = _LANGUAGE.match(info)
+    return found[1].lower() if found else ""
 
 
 def _find_unfenced(

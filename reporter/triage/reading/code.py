@@ -24,8 +24,6 @@ _PYTHON = frozenset(
         "",
         "python",
         "py",
-        "python3",
-        "py3",
         "ipython",
         "pycon",
         "pytorch",
@@ -45,6 +43,15 @@ _USUAL = {
     "math": "import math",
     "Tensor": "from torch import Tensor",
 }
+#: Names of a module, a class and a method that Python itself binds.
+_IMPLICIT = (
+    "__file__",
+    "__builtins__",
+    "__annotations__",
+    "__module__",
+    "__qualname__",
+    "__class__",
+)
 _GENERATED = (
     "async_compile = AsyncCompile()",
     "# AOT ID:",
@@ -76,12 +83,14 @@ class SyntaxFacts:
 
 @dataclass(frozen=True)
 class IssueProgram:
-    """Python that parses.
+    """Python that compiles.
 
-    `added` are imports that we wrote in front, `changes` sentences of all that we changed.
+    `source` is it without the imports that we `added`, `changes` are sentences of all that we
+    changed.
     """
 
     text: str
+    source: str
     facts: SyntaxFacts
     added: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
@@ -97,11 +106,6 @@ class IssueProgram:
         return any(mark in self.text for mark in _GENERATED)
 
     @property
-    def source(self) -> str:
-        """The text without what we wrote in front of it."""
-        return "\n".join(self.text.split("\n")[len(self.added) :])
-
-    @property
     def self_contained(self) -> bool:
         """It runs as it stands, and torch has something to do in it."""
         return self.facts.acts and self.facts.uses_torch and not self.facts.undefined
@@ -111,7 +115,8 @@ def parse_program(block: Block) -> IssueProgram | None:
     """The program in a block, or None: an output, a traceback, another language, a fragment that
     does not parse.
     """
-    if block.language not in _PYTHON or block.text.count("\n") > _LONGEST:
+    # `python3.10` is one
+    if block.language.rstrip(".0123456789") not in _PYTHON or block.text.count("\n") > _LONGEST:
         return None
     text, changes = _clean(block.text)
     found = _parse(text)
@@ -138,10 +143,15 @@ def _clean(text: str) -> tuple[str, list[str]]:
     if _HIDDEN.search(text):
         text = _HIDDEN.sub("", text)
         changes.append("took out invisible characters (direction marks or the like)")
-    text = text.replace("\u00a0", " ").replace("\t", "    ").replace("\x0c", "")
-    text = "".join(char for char in text if char == "\n" or ord(char) >= 32)
-    text = textwrap.dedent(text).strip("\n") + "\n"
-    if _parses(text):  # a prompt or a magic in it is part of a string
+    text = text.strip("\n") + "\n"
+    if _is_program(text):  # white space, a prompt or a magic in it is part of a string
+        return text, changes
+    spaced = text.replace("\u00a0", " ").replace("\t", "    ").replace("\x0c", "")
+    spaced = "".join(char for char in spaced if char == "\n" or ord(char) >= 32)
+    if spaced != text:
+        changes.append("made tabs and other white space blanks, and took out control characters")
+    text = textwrap.dedent(spaced)
+    if _is_program(text):
         return text, changes
     if re.search(r"^>>> ", text, re.MULTILINE):
         try:
@@ -159,11 +169,12 @@ def _clean(text: str) -> tuple[str, list[str]]:
     return text, changes
 
 
-def _parses(text: str) -> bool:
+def _is_program(text: str) -> bool:
+    """Whether it compiles: the parser alone takes imports from `__future__` anywhere."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            compile(text, "<issue>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -212,10 +223,14 @@ def _describe(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssuePro
         return None
     undefined = _find_undefined(tree)
     added = tuple(_USUAL[name] for name in undefined if name in _USUAL)
+    whole = _insert_imports(text, tree, added)
+    if not _is_program(whole):
+        return None
     modules = _list_modules(tree) | {line.split()[1].partition(".")[0] for line in added}
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     return IssueProgram(
-        text="\n".join([*added, text]) if added else text,
+        text=whole,
+        source=text,
         facts=SyntaxFacts(
             undefined=tuple(name for name in undefined if name not in _USUAL),
             modules=tuple(sorted(modules)),
@@ -229,6 +244,21 @@ def _describe(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssuePro
         added=added,
         changes=changes + tuple(f"added `{line}`" for line in added),
     )
+
+
+def _insert_imports(text: str, tree: ast.Module, added: tuple[str, ...]) -> str:
+    """The text with imports behind its docstring and its imports from `__future__`, before which
+    nothing may stand.
+    """
+    end = 0
+    for node in tree.body:
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not is_text and not is_future:
+            break
+        end = node.end_lineno or 0
+    lines = text.split("\n")
+    return "\n".join([*lines[:end], *added, *lines[end:]])
 
 
 def _acts(node: ast.stmt) -> bool:
@@ -256,7 +286,7 @@ def _find_undefined(tree: ast.Module) -> list[str]:
     nodes = list(ast.walk(tree))
     if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
         return []
-    bound = {*dir(builtins), "__file__", "__name__", "__doc__"}
+    bound = {*dir(builtins), *_IMPLICIT}
     for node in nodes:
         bound.update(_list_bound(node))
     read = dict.fromkeys(

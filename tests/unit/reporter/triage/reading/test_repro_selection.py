@@ -342,3 +342,55 @@ def test_a_title_is_read_in_no_time() -> None:
 )
 def test_the_devices_that_a_program_cannot_do_without(text: str, devices: tuple[str, ...]) -> None:
     assert find_devices(text) == devices
+
+
+@pytest.mark.parametrize(
+    "info",
+    ["python:repro.py", "python,ignore", "Python3.10", "py3", "{.python .numberLines}", "{python}",
+     'py title="x"', ".python"],
+)  # fmt: skip
+def test_the_language_of_a_fence(info: str) -> None:
+    found = extract(issue(f"{FENCE}{info}\n{PROGRAM}{FENCE}\n"))
+    assert isinstance(found, Repro) and found.text == PROGRAM
+    assert isinstance(extract(issue(f"{FENCE}c{info}\n{PROGRAM}{FENCE}\n")), Refusal)
+
+
+FUTURE = "from __future__ import annotations\n"
+
+
+@pytest.mark.parametrize("first", ["", FUTURE, f'"""A\ntext."""\n{FUTURE}', '"""A text."""\n'])
+def test_an_import_of_ours_stands_where_it_may(first: str) -> None:
+    program = "x = nn.ReLU()\ntorch.compile(x)(torch.ones(2))\n"
+    found = extract(issue(f"{FENCE}python\n{first}{program}{FENCE}\n"))
+    assert isinstance(found, Repro)
+    assert found.text == f"{first}import torch.nn as nn\nimport torch\n{program}"
+    compile(found.text, "", "exec")
+
+
+def test_blocks_that_are_joined_compile() -> None:
+    model = "class M(torch.nn.Module): pass\n"
+    call = "torch.compile(M())(torch.ones(1))\n"
+    for second in (call, FUTURE + call):
+        text = f"{FENCE}python\n{model}{FENCE}\n\n{FENCE}python\n{second}{FENCE}\n"
+        found = extract(issue(text))
+        assert isinstance(found, Repro) is (second == call)
+
+
+def test_the_class_of_a_method_is_defined() -> None:
+    program = (
+        "import torch\n\nclass M(torch.nn.Module):\n    name = __qualname__\n\n"
+        "    def __init__(self):\n        super(__class__, self).__init__()\n\ntorch.compile(M())\n"
+    )
+    found = extract(issue(f"{FENCE}python\n{program}{FENCE}\n"))
+    assert isinstance(found, Repro) and found.text == program
+
+
+def test_strings_keep_their_white_space() -> None:
+    odd = "a\tb\u00a0c\x0c\x07"
+    program = f'{PROGRAM}print("{odd}")\nprint("""\n  \n""")\n'
+    found = extract(issue(f"{FENCE}python\n{program}{FENCE}\n"))
+    assert isinstance(found, Repro) and found.text == program and not found.changes
+    broken = program.replace("import torch", "import\u00a0torch")
+    found = extract(issue(f"{FENCE}python\n{broken}{FENCE}\n"))
+    assert isinstance(found, Repro) and 'print("a    b c")' in found.text
+    assert any("white space" in change for change in found.changes)
