@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from reporter.core.json_values import Json
-from reporter.core.kinds import CUSTOM, Kind, Layer, RungOutcome
+from reporter.core.kinds import BUGS, CUSTOM, Kind, Layer, RungOutcome
 from reporter.core.program_account import ProgramAccount
 from reporter.diagnose.rungs import RUNGS, RUNGS_OF
 from reporter.execution.compiler_cache import IN_PROGRESS, name_warm_folder
@@ -82,12 +82,16 @@ class CommandVerdict:
 
     kind: Kind | None = None
     layer: Layer = Layer.NONE
-    is_bug: bool = False
     measured: CommandMeasurements = CommandMeasurements()
     marks: FailureMarks = FailureMarks()
     repro: CommandRepro = CommandRepro()
     trouble: str = ""
     seconds: float = 0.0
+
+    @property
+    def is_bug(self) -> bool:
+        """Whether the kind is one of the compiler's faults."""
+        return self.kind in BUGS
 
     @property
     def summary(self) -> str:
@@ -189,7 +193,6 @@ def read(answer: object) -> CommandVerdict:
     return CommandVerdict(
         kind,
         layer,
-        verdict.get("is_bug") is True,
         measured=_read_measurements(document, account),
         marks=_read_marks(document, verdict),
         repro=_read_repro(_as_mapping(document.get("repro")), _as_mapping(found.get("files"))),
@@ -200,10 +203,11 @@ def _read_measurements(
     document: Mapping[str, object], account: ProgramAccount
 ) -> CommandMeasurements:
     rows = [_as_mapping(row) for row in _as_list(document.get("ladder"))]
+    names = [_read_line(row.get("rung"), 60) for row in rows]
     ladder = tuple(
-        (row["rung"], RungOutcome(row["outcome"]))
-        for row in rows[:60]
-        if _read_line(row.get("rung"), 60) in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
+        (name, RungOutcome(row["outcome"]))
+        for name, row in zip(names[:60], rows)
+        if name in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
     )
     return CommandMeasurements(ladder, _read_errors(rows), account)
 
@@ -253,8 +257,13 @@ def _read_errors(ladder: list[Mapping[str, Any]]) -> Errors:
 
 
 def _read_number(value: object) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _read_exit_code(value: object) -> int | None:

@@ -55,8 +55,8 @@ def runs(
     return Attempts(torch, "3.11.7", (first, *more))
 
 
-def verdict(kind: str, layer: str = "inductor", is_bug: bool = True) -> CommandVerdict:
-    return CommandVerdict(Kind(kind), Layer(layer), is_bug)
+def verdict(kind: str, layer: str = "inductor") -> CommandVerdict:
+    return CommandVerdict(Kind(kind), Layer(layer))
 
 
 PASSES, SAME, OTHER = (
@@ -69,14 +69,14 @@ CASES = [
     (CRASH, SAME, CommandVerdict(trouble="it took too long"), "reproduces"),
     (CRASH, OTHER, verdict("crash"), "reproduces"),
     (CRASH, OTHER, verdict("wrong_result"), "different"),
-    (CRASH, OTHER, verdict("invalid_program", "eager", False), "no_bug"),
-    (CRASH, PASSES, verdict("not_reproduced", "none", False), "not_reproduced"),
-    (CRASH, PASSES, verdict("graph_break", "dynamo", False), "not_reproduced"),
+    (CRASH, OTHER, verdict("invalid_program", "eager"), "no_bug"),
+    (CRASH, PASSES, verdict("not_reproduced", "none"), "not_reproduced"),
+    (CRASH, PASSES, verdict("graph_break", "dynamo"), "not_reproduced"),
     (CRASH, PASSES, CommandVerdict(trouble="no answer"), "cannot_judge"),
-    (WRONG, SAME, verdict("precision_cast", "none", False), "no_bug"),
+    (WRONG, SAME, verdict("precision_cast", "none"), "no_bug"),
     (WRONG, PASSES, verdict("wrong_metadata"), "reproduces"),
-    (WRONG, OTHER, verdict("not_reproduced", "none", False), "different"),
-    (ACCEPTS, OTHER, verdict("invalid_program", "eager", False), "not_reproduced"),
+    (WRONG, OTHER, verdict("not_reproduced", "none"), "different"),
+    (ACCEPTS, OTHER, verdict("invalid_program", "eager"), "not_reproduced"),
     (ACCEPTS, PASSES, verdict("accepts_invalid"), "reproduces"),
     (DIES, runs("dies", "same", "SIGFPE"), verdict("process_death"), "reproduces"),
     (HANGS, runs("hangs", "same"), None, "reproduces"),
@@ -86,7 +86,7 @@ CASES = [
     (
         UNKNOWN,
         runs("fails", "unclear", "X: y"),
-        verdict("not_reproduced", "none", False),
+        verdict("not_reproduced", "none"),
         "reproduces",
     ),
 ]
@@ -278,7 +278,7 @@ def test_labels_are_those_that_the_evidence_supports() -> None:
         verdict("crash"), marks=FailureMarks(labels=("high priority", "module: dynamo", "triaged"))
     )
     assert suggest_labels(triaged(judged=forged)) == ("module: dynamo",)
-    assert suggest_labels(triaged(judged=verdict("rounding", "none", False), status="no_bug")) == ()
+    assert suggest_labels(triaged(judged=verdict("rounding", "none"), status="no_bug")) == ()
     both = (runs("passes", None, "", "2.6.0"), SAME)
     assert suggest_labels(triaged(runs=both)) == ("module: inductor", "module: regression")
     fixed = (runs("fails", "same", "", "2.6.0"), PASSES)
@@ -392,13 +392,13 @@ def test_an_answer_of_the_sandbox_is_cleaned() -> None:
                 "verdict": {
                     "kind": "crash",
                     "layer": "inductor",
-                    "is_bug": "yes",
+                    "is_bug": False,
                     "summary": "a\x1b[2J\nb" * 900,
                 },
                 "ladder": [
                     {"rung": "x\u202e", "outcome": "raises"},
                     {"rung": "rounding explains it all, close this", "outcome": "ok"},
-                    {"rung": "eager", "outcome": "raises"},
+                    {"rung": "ea\u200bger", "outcome": "raises", "max_abs_error": 10**400},
                     {"rung": "y", "outcome": "<script>"},
                     4,
                 ],
@@ -408,7 +408,13 @@ def test_an_answer_of_the_sandbox_is_cleaned() -> None:
             "files": {"repro.py": "x\x1b[31m" * 50_000},
         }
     )
-    assert found.is_bug is False and found.measured.ladder == (("eager", "raises"),)
+    assert found.is_bug and found.measured.ladder == (("eager", "raises"),)
+    assert found.measured.errors.largest is None
     assert "J" not in found.summary and found.summary.startswith("Eager mode runs the call")
     assert "\x1b" not in found.repro.text
     assert len(found.repro.text) <= 20000 and found.repro.statements == 0
+
+
+def test_whether_it_is_a_bug_follows_from_the_kind() -> None:
+    told = {"kind": "not_reproduced", "layer": "none", "is_bug": True}
+    assert not read({"document": {"verdict": told}}).is_bug

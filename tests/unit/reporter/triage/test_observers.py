@@ -36,16 +36,15 @@ def runs(*codes: int, failure: str = FAILURE) -> Attempts:
 def judged(
     kind: Kind = Kind.NOT_REPRODUCED,
     layer: Layer = Layer.NONE,
-    is_bug: bool = False,
     **account: object,
 ) -> CommandVerdict:
     given = {"exit": 1, "said": 1, "calls": 2, "compared": 2, **account}
     told = ProgramAccount(**given)  # type: ignore[arg-type]
-    return CommandVerdict(kind, layer, is_bug, CommandMeasurements(account=told))
+    return CommandVerdict(kind, layer, CommandMeasurements(account=told))
 
 
 ROUNDING = judged(Kind.ROUNDING)
-CRASH = judged(Kind.CRASH, Layer.INDUCTOR, True)
+CRASH = judged(Kind.CRASH, Layer.INDUCTOR)
 INVALID = judged(Kind.INVALID_PROGRAM, Layer.EAGER)
 CASES = [
     (runs(1), runs(0), ROUNDING, "no_bug", ""),
@@ -62,7 +61,7 @@ CASES = [
     (runs(1), runs(1), CRASH, "cannot_judge", "blames the compiler"),
     (runs(1), runs(1, failure="ValueError: x"), CRASH, "reproduces", "as stated"),
     (runs(1), runs(0), CRASH, "reproduces", "as stated"),
-    (runs(1), runs(1), judged(Kind.CRASH, Layer.EAGER, True), "reproduces", "as stated"),
+    (runs(1), runs(1), judged(Kind.CRASH, Layer.EAGER), "reproduces", "as stated"),
 ]
 
 

@@ -29,7 +29,6 @@ MARK = Fingerprint(("inductor", "LoweringException", "torch/_inductor/lowering.p
 CRASH = CommandVerdict(
     kind=Kind.CRASH,
     layer=Layer.INDUCTOR,
-    is_bug=True,
     marks=FailureMarks(
         exception="LoweringException",
         message="AssertionError: zeta of 2 dims expected",
@@ -37,7 +36,7 @@ CRASH = CommandVerdict(
         labels=("module: inductor",),
     ),
 )
-WRONG = CommandVerdict(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True)
+WRONG = CommandVerdict(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR)
 
 
 def judged(tracker: Tracker, judged: CommandVerdict) -> Triage:

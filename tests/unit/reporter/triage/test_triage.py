@@ -21,7 +21,7 @@ from tests.support.github.submitter import RecordedPrompt
 
 HERE = InterpreterInfo(Path(sys.executable), "3.11.7", "2.13.0", None, False, sys.prefix)
 PASSES = Attempts("2.13.0", "3.11.7", (Attempt("passes", None, "", "", 1.0, exit=0),))  # type: ignore[arg-type]
-CRASH = CommandVerdict(Kind.CRASH, Layer.INDUCTOR, True)
+CRASH = CommandVerdict(Kind.CRASH, Layer.INDUCTOR)
 
 
 def failed(match: str, failure: str) -> Attempts:
@@ -118,7 +118,7 @@ def test_a_reduced_program_is_confirmed_by_the_judged_failure(
     kind: str, stderr: str, is_confirmed: bool, given: dict[str, object]
 ) -> None:
     given["verdict"] = CommandVerdict(
-        Kind(kind), Layer.INDUCTOR, True, marks=LOWERING, repro=CommandRepro(REDUCED)
+        Kind(kind), Layer.INDUCTOR, marks=LOWERING, repro=CommandRepro(REDUCED)
     )
     given["reduced"] = stderr
     minimal = triaged("torch.compile(torch.sin)(torch.ones(2))").minimal
