@@ -1,4 +1,4 @@
-"""The last triage of each issue, by the interpreters it was run with, so that a run over many
+"""The last triage of each issue, by the conditions under which it was run, so that a run over many
 issues goes on where it stopped.
 """
 
@@ -13,29 +13,35 @@ from reporter.core.json_values import Json
 from reporter.store.database import format_now
 
 
-def find_triage(store: sqlite3.Connection, issue: str, releases: str, changed: str) -> Json | None:
+def find_triage(
+    store: sqlite3.Connection, issue: str, conditions: str, changed: str
+) -> Json | None:
     """The document of an earlier triage, unless the issue has changed since then.
 
     Args:
         issue: its address, as `[HOST/]OWNER/REPO#N`.
-        releases: those it was run with, as text.
+        conditions: everything else that it depends on, as text: interpreters, limits, this tool.
         changed: when the tracker says that the issue was changed last, in ISO 8601.
     """
     row = store.execute(
         "SELECT document FROM triages WHERE issue = ? AND places = ? AND changed = ?",
-        (issue, releases, changed),
+        (issue, conditions, changed),
     ).fetchone()
     return dict(json.loads(row["document"])) if row is not None else None
 
 
 def remember(
-    store: sqlite3.Connection, issue: str, releases: str, changed: str, document: Mapping[str, Any]
+    store: sqlite3.Connection,
+    issue: str,
+    conditions: str,
+    changed: str,
+    document: Mapping[str, Any],
 ) -> None:
     """Notes a triage in the place of an earlier one.
 
     Args:
         issue: its address, as `[HOST/]OWNER/REPO#N`.
-        releases: those it was run with, as text.
+        conditions: everything else that it depends on, as text: interpreters, limits, this tool.
         changed: when the tracker says that the issue was changed last, in ISO 8601.
         document: of `triage --json`.
     """
@@ -46,7 +52,7 @@ def remember(
         status = excluded.status, title = excluded.title, document = excluded.document""",
         (
             issue,
-            releases,
+            conditions,
             changed,
             format_now(),
             str(document.get("status")),

@@ -11,16 +11,20 @@ from typing import Any
 
 from github.Issue import Issue
 
-from reporter.core.errors import BugreportError, CannotJudgeError, UsageError
+from reporter.core.errors import BugreportError, CannotJudgeError, Interruption
 from reporter.core.json_values import Json
+from reporter.core.version import VERSION
+from reporter.execution.error_log import write_error_log
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
 from reporter.store.triages import find_triage, remember
 from reporter.tracker.http_session import TrackerSession, is_incomplete
 from reporter.tracker.plain_text import clean_line
 from reporter.tracker.repository import IssueAddress, Repository
-from reporter.triage.reading.thread import fetch
-from reporter.triage.result import SCHEMA_VERSION, Status
+from reporter.triage.reading.repro_selection import OF_THE_MACHINE
+from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom
+from reporter.triage.reading.thread import IssueStatus, Thread, fetch
+from reporter.triage.result import SCHEMA_VERSION, Status, Triage
 from reporter.triage.triage import MessageSink, TriageRequest, triage
 
 
@@ -70,7 +74,7 @@ def search(
 ) -> TriagedSearch:
     """Triages what a search finds.
 
-    Issues that have not changed since an earlier run are not run again.
+    Issues that have not changed since they were judged under the same conditions are not run again.
 
     Args:
         query: in the words of the tracker's own search, without `repo:` and `is:`.
@@ -87,49 +91,74 @@ def search(
     words = f"repo:{repository.full_name} is:issue {query}"
     with session.explain_failures(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(words)
-        found = [
-            (int(issue.number), issue.updated_at.isoformat() if issue.updated_at else "")
-            for issue in itertools.islice(results, limit)
-        ]
+        found = [_read_found(repository, issue) for issue in itertools.islice(results, limit)]
         if is_incomplete(results):
             user.say(f"the search of {repository} gave up early, so there may be more issues")
-    interpreters = _name_interpreters(wanted)
+    conditions = _name_conditions(wanted)
     documents = []
-    for position, (number, changed) in enumerate(found, 1):
-        address = IssueAddress(repository, number)
+    for position, (thread, changed) in enumerate(found, 1):
         with open_store() as store:
-            document = find_triage(store, str(address), interpreters, changed)
+            document = find_triage(store, thread.name, conditions, changed)
         if document is None:
-            user.say(f"{position} of {len(found)}: {address}")
-            document = _judge_one(session, address, wanted, user)
-            if "error" not in document:
+            user.say(f"{position} of {len(found)}: {thread.name}")
+            document = _judge_one(session, thread, wanted, user)
+            if _is_lasting(document):
                 with open_store() as store:
-                    remember(store, str(address), interpreters, changed, document)
+                    remember(store, thread.name, conditions, changed, document)
         documents.append(document)
     return TriagedSearch(query, tuple(documents))
 
 
+def _read_found(repository: Repository, issue: Issue) -> tuple[Thread, str]:
+    """What a search says of an issue, without its posts, and when it was changed last."""
+    address = IssueAddress(repository, int(issue.number))
+    title, status = clean_line(issue.title or "", 300), IssueStatus(state=str(issue.state))
+    changed = issue.updated_at.isoformat() if issue.updated_at else ""
+    return Thread(str(address), title, (), address, status), changed
+
+
 def _judge_one(
-    session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: MessageSink
+    session: TrackerSession, found: Thread, wanted: TriageRequest, user: MessageSink
 ) -> Json:
-    """The document of one issue; a failure that is the issue's own does not end the others."""
+    """The document of one issue; whatever goes wrong with it does not end the others."""
+    assert found.address is not None
     try:
-        return triage(fetch(session, address), wanted, user, session).to_json()
-    except (CannotJudgeError, UsageError) as error:
-        return _build_failure(address, error)
+        return triage(fetch(session, found.address), wanted, user, session).to_json()
+    except Interruption:
+        raise
+    except BugreportError as error:
+        return _build_failure(found, str(error))
+    except Exception as error:
+        log = write_error_log(error)
+        where = f"; the details are in {log}" if log is not None else ""
+        return _build_failure(found, f"internal error ({type(error).__name__}){where}")
 
 
-def _build_failure(address: IssueAddress, error: BugreportError) -> Json:
+def _build_failure(found: Thread, error: str) -> Json:
+    """The document of an issue that could not be triaged: as of any other, and the error."""
+    sentence = f"{error[:1].upper()}{error[1:].rstrip('.')}."
+    stated = StatedFailure(StatedSymptom.UNKNOWN)
     return {
-        "issue": {"name": str(address), "title": "", "url": address.url},
-        "status": Status.CANNOT_JUDGE,
-        "error": str(error),
+        **Triage(found, Status.CANNOT_JUDGE, sentence, stated).to_json(),
+        "error": error,
     }
 
 
-def _name_interpreters(wanted: TriageRequest) -> str:
-    how = "quick" if wanted.quick else "whole"
-    return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.interpreters)])
+def _is_lasting(document: Mapping[str, Any]) -> bool:
+    """Whether it holds until the issue changes: what this machine lacks, or what went wrong on it,
+    may be there the next time.
+    """
+    refusal = document.get("refusal") or {}
+    return (
+        document.get("status") != Status.CANNOT_JUDGE and refusal.get("kind") not in OF_THE_MACHINE
+    )
+
+
+def _name_conditions(wanted: TriageRequest) -> str:
+    """Everything but the issue that a triage depends on."""
+    limits = f"{wanted.limits.timeout:g} s, {wanted.limits.memory:g} GiB, {wanted.runs} runs"
+    interpreters = (f"{info.torch} ({info.version})" for info in wanted.interpreters)
+    return ", ".join(["quick" if wanted.quick else "whole", *interpreters, limits, VERSION])
 
 
 def _build_row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
@@ -142,5 +171,5 @@ def _build_row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
         f"#{name}",
         str(document.get("status")),
         said or str(refusal.get("kind", "")),
-        clean_line(str(issue.get("title") or document.get("error") or ""), 70),
+        clean_line(str(document.get("error") or issue.get("title") or ""), 70),
     )

@@ -77,6 +77,8 @@ RefusalKind = Literal[
     "needs_hardware",
     "needs_packages",
 ]
+#: Kinds that say something of this machine.
+OF_THE_MACHINE = frozenset({"needs_hardware", "needs_packages"})
 
 
 @dataclass(frozen=True)
