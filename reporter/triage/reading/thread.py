@@ -4,6 +4,7 @@ a Markdown file.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -121,11 +122,18 @@ def read_text(data: bytes, name: str) -> Thread:
         raise UsageError(f"{name} is not text; give an issue as Markdown or as JSON")
     text = data.decode("utf-8-sig", "replace")
     if text.lstrip().startswith("{"):
-        return _parse_json(text, name)
+        with contextlib.suppress(ValueError):  # Markdown may begin so, too
+            return _parse_json(text, name)
     return _parse_markdown(text, name)
 
 
 def _parse_json(text: str, name: str) -> Thread:
+    """The JSON of `gh issue view`.
+
+    Raises:
+        ValueError: it is no JSON.
+        UsageError: it is another one.
+    """
     try:
         found = json.loads(text)
         posts = [Post(_read_author(found.get("author")), str(found.get("body") or ""))]
@@ -137,7 +145,7 @@ def _parse_json(text: str, name: str) -> Thread:
         ]
         title = clean_line(str(found.get("title") or ""), 300)
         state = str(found.get("state") or "open").lower()
-    except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
+    except (AttributeError, TypeError, KeyError, RecursionError):
         raise UsageError(
             f"{name} is not what `gh issue view --json title,body,author,labels,state,comments`"
             " writes; give that or Markdown"

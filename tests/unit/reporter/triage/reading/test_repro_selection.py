@@ -250,7 +250,7 @@ def test_whatever_is_told_of_a_strangers_program_is_refused_in_ours() -> None:
     ("data", "says"),
     [
         (b"\0\1", "is not text"),
-        (b"{", "is not what"),
+        (b'{"comments": [3]}', "is not what"),
         (b'{"comments": 3}', "is not what"),
         (b"x" * (5 << 20), "no issue"),
     ],
@@ -394,3 +394,10 @@ def test_strings_keep_their_white_space() -> None:
     found = extract(issue(f"{FENCE}python\n{broken}{FENCE}\n"))
     assert isinstance(found, Repro) and 'print("a    b c")' in found.text
     assert any("white space" in change for change in found.changes)
+
+
+@pytest.mark.parametrize("first", ["{", '{"a": 1} is not traced', "{torch.compile} fails"])
+def test_markdown_may_begin_with_a_brace(first: str) -> None:
+    thread = read_text(f"{first}\n\n{FENCE}python\n{PROGRAM}{FENCE}\n".encode(), "x.md")
+    found = extract(thread)
+    assert isinstance(found, Repro) and found.text == PROGRAM
