@@ -146,7 +146,7 @@ def judge_issue(
     assert origin is not None
     if not limits.trust:
         bubblewrap.find_bwrap()
-    info, packages = _probe(python, origin.modules)
+    info, packages = _probe(python, origin.modules, limits.trust)
     if packages:
         return _refuse(f"it needs packages that are not there: {', '.join(packages)}")
     devices = ", ".join(find_missing_devices([info], subject.text, limits.trust))
@@ -161,11 +161,11 @@ def judge_issue(
     return _build_decision(status, sentence, runs)
 
 
-def _probe(python: Path, modules: Sequence[str]) -> tuple[InterpreterInfo, list[str]]:
+def _probe(python: Path, modules: Sequence[str], trust: bool) -> tuple[InterpreterInfo, list[str]]:
     """The interpreter, and those of the modules that it does not have."""
     try:
         info = interpreter.probe(python)
-        return info, find_missing_modules(info, modules)
+        return info, find_missing_modules(info, modules, trust)
     except UsageError as error:
         raise DamagedEnvironmentError(str(error)) from None
 

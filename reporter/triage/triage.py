@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
+from reporter.core.errors import UsageError
 from reporter.core.settings import InterpreterOptions
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
+from reporter.sandbox import make_sandbox
 from reporter.tracker.http_session import TrackerSession
 from reporter.tracker.repository import Repository
 from reporter.triage.attempt import (
@@ -41,11 +43,11 @@ from reporter.triage.similar_issues import add_duplicates
 from reporter.triage.suggestions import render_comment, suggest_labels
 
 _HAS = """
-import importlib.util
+import importlib.util, sys
 def found(name):
     try: return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError): return False
-answer(missing=[name for name in sys.argv[1:] if not found(name)])
+print(*[name for name in sys.argv[1:] if not found(name)])
 """
 #: Plain runs that may still end as the watched one did, where none has.
 _MORE_RUNS = 2
@@ -210,7 +212,7 @@ def _find_obstacle(repro: Repro, wanted: TriageRequest) -> Refusal | None:
             "needs_hardware", f"it needs {', '.join(devices)}, and the sandbox shows no such device"
         )
     for info in wanted.interpreters:
-        missing = find_missing_modules(info, repro.modules)
+        missing = find_missing_modules(info, repro.modules, wanted.limits.trust)
         if missing:
             return Refusal(
                 "needs_packages",
@@ -233,14 +235,23 @@ def find_missing_devices(
     return () if has_cuda and needed == ("cuda",) else needed
 
 
-def find_missing_modules(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
-    """The modules that an interpreter does not have.
+def find_missing_modules(info: InterpreterInfo, modules: Sequence[str], trusted: bool) -> list[str]:
+    """The modules that an interpreter does not have where the program will run: neither the folders
+    of `PYTHONPATH` nor those of an editable installation are seen in the sandbox.
 
     Raises:
         UsageError: it cannot be asked.
+        CannotJudgeError: there is no sandbox, and it is not `trusted`.
     """
     names = [name for name in modules if name.isidentifier()]
-    return list(interpreter.ask(info.path, _HAS, names)["missing"])
+    command = [str(info.path), "-c", _HAS, *names]
+    with make_sandbox(command, python=info.path, trust=trusted) as sandbox:
+        result = sandbox.run()
+    if result.exit != 0:
+        raise UsageError(
+            f"{info.path} cannot be asked for its packages; choose another with --python PATH"
+        )
+    return result.stdout.split()
 
 
 def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import SandboxResult
@@ -16,7 +18,7 @@ from reporter.triage.reading.stated_failure import StatedFailure
 from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sandboxed_verdict import CommandRepro, CommandVerdict, FailureMarks, read
-from reporter.triage.triage import TriageRequest, triage
+from reporter.triage.triage import TriageRequest, find_missing_modules, triage
 from tests.support.github.submitter import RecordedPrompt
 
 HERE = InterpreterInfo(Path(sys.executable), "3.11.7", "2.13.0", None, False, sys.prefix)
@@ -57,7 +59,7 @@ LOWERING = FailureMarks(
 
 def triaged(program: str, title: str = "It fails") -> Triage:
     text = f"```python\nimport torch\n{program}\n```\n"
-    wanted = TriageRequest(RunLimits(60, 4, 1), (HERE,), quick=True)
+    wanted = TriageRequest(RunLimits(60, 4, 1, trust=True), (HERE,), quick=True)
     return triage(Thread("x.md", title, (Post("kim", text),)), wanted, RecordedPrompt())
 
 
@@ -131,3 +133,16 @@ def test_a_reduced_program_that_was_cut_is_none() -> None:
     for text, wanted in (("é" * 10_000, "é" * 10_000), ("é" * 10_001, "")):
         answer = {"document": document, "files": {"repro.py": text}}
         assert read(answer).repro.text == wanted
+
+
+def test_packages_are_looked_for_where_the_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "of_this_shell.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    modules = ("torch", "of_this_shell", "json", "no_such_package")
+    wanted = ["of_this_shell", "no_such_package"]
+    assert find_missing_modules(HERE, modules, trusted=True) == wanted
+    broken = replace(HERE, path=Path("/bin/false"))
+    with pytest.raises(UsageError, match="/bin/false"):
+        find_missing_modules(broken, modules, trusted=True)
