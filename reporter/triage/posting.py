@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reporter.core.errors import UsageError
+from reporter.core.errors import BugreportError, Interruption
 from reporter.publish.leak_check import refuse_if_private
 from reporter.tracker.delivery import SubmissionService
 from reporter.tracker.http_session import TrackerSession
@@ -26,25 +26,34 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
         user: sees the comment first.
 
     Returns:
-        The result, with the address of the comment in `posted` if it is there now.
-
-    Raises:
-        LeakError: the comment names this machine or its user.
-        UsageError: there is a comment and nobody to ask.
-        TrackerError, AuthenticationError: as for filing.
+        The result, with the address of the comment in `posted` if it is there now, and in
+        `posting_error` why it is not where that is no choice of the person's: what was judged is
+        not lost with it.
     """
-    address = result.thread.address
-    assert address is not None
     if not result.comment:
         user.say("there is no comment to suggest, so nothing is posted")
         return result
-    if not user.is_there:
-        raise UsageError(
-            "--comment asks before it posts, and nobody can answer here; run it on a terminal"
-        )
+    try:
+        return replace(result, posted=_deliver(result, session, user))
+    except Interruption:
+        raise
+    except BugreportError as error:
+        user.say(f"the comment was not posted: {error}")
+        return replace(result, posting_error=error)
+
+
+def _deliver(result: Triage, session: TrackerSession, user: Prompt) -> str | None:
+    """Sends the comment; its address, None without a yes.
+
+    Raises:
+        LeakError: the comment names this machine or its user.
+        TrackerError, AuthenticationError, UsageError: as for filing.
+    """
+    address = result.thread.address
+    assert address is not None
     refuse_if_private(result.comment)
     if not agree_to_comments([(address.url, result.comment)], user, is_sure=False):
-        return result
+        return None
     key = compute_mark(result)
     comment = CommentPost(
         session,
@@ -52,5 +61,4 @@ def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
         CommentPlace(str(address), address.number, f"<!-- bugreport-triage: {key} -->"),
         lambda: result.comment,
     )
-    delivered = SubmissionService(key, session.timeouts, user.say).deliver(comment)
-    return replace(result, posted=delivered.url)
+    return SubmissionService(key, session.timeouts, user.say).deliver(comment).url

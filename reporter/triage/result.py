@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from reporter.core.errors import CannotJudgeError
+from reporter.core.errors import BugreportError, CannotJudgeError
 from reporter.core.json_values import Json
 from reporter.core.kinds import Word
 from reporter.tracker.duplicates import PossibleDuplicate
@@ -56,7 +56,8 @@ class Triage:
     """An issue, judged.
 
     `sentence` says why the status is what it is; `contained` is False where the user trusted the
-    code. `control` are runs of the program without the compiler.
+    code. `control` are runs of the program without the compiler. `posting_error` is why the comment
+    could not be posted.
     """
 
     thread: Thread
@@ -74,11 +75,16 @@ class Triage:
     notes: tuple[str, ...] = ()
     contained: bool = True
     posted: str | None = None
+    posting_error: BugreportError | None = None
     control: Attempts | None = None
 
     @property
     def exit_code(self) -> int:
-        """0: triaged, whatever came out; 125: it could not be judged here."""
+        """0: triaged, whatever came out; 125: it could not be judged here; else that of the error
+        that kept the comment from being posted.
+        """
+        if self.posting_error is not None:
+            return self.posting_error.exit_code
         return CannotJudgeError.exit_code if self.status == Status.CANNOT_JUDGE else 0
 
     def to_json(self) -> Json:
@@ -111,6 +117,11 @@ class Triage:
             "labels": list(self.labels),
             "comment": self.comment,
             "posted": self.posted,
+            "posting_error": (
+                {"exit_code": self.posting_error.exit_code, "message": str(self.posting_error)}
+                if self.posting_error is not None
+                else None
+            ),
             "notes": list(self.notes),
         }
 
@@ -160,6 +171,8 @@ class Triage:
             lines += ["", "suggested comment:", "", *self.comment.rstrip().split("\n")]
         if self.posted:
             lines += ["", f"posted: {self.posted}"]
+        if self.posting_error is not None:
+            lines += ["", f"not posted: {self.posting_error}"]
         return lines
 
 

@@ -44,12 +44,16 @@ def serve(
         user: sees code that runs without a sandbox and the comment, and is asked.
 
     Raises:
-        UsageError: what was asked for does not go together, or cannot be read.
+        UsageError: what was asked for does not go together, or cannot be read, or a comment is to
+            be posted and nobody can be asked.
         CannotJudgeError: there is no sandbox, and --trust was not given.
         TrackerError, AuthenticationError: the tracker gave no answer, or none to this token.
-        LeakError: the comment names this machine or its user.
     """
     _refuse_combinations(asked, repo)
+    if asked.comment and not user.is_there:  # before minutes of judging
+        raise UsageError(
+            "--comment asks before it posts, and nobody can answer here; run it on a terminal"
+        )
     service = _TriageService(
         asked,
         repo,
@@ -103,7 +107,7 @@ class _TriageService:
             infos = self.find_interpreters()
         wanted = TriageRequest(self.limits, infos, self.asked.quick, self.asked.runs)
         repository = parse_repository(self.repo) if self.repo is not None else None
-        if session is None and repository is not None:
+        if repository is not None and (session is None or session.host != repository.host):
             with TrackerSession(repository.host, token_needed=False) as opened:
                 return triage(thread, wanted, self.user, opened, repository)
         return triage(thread, wanted, self.user, session, repository)

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from reporter.cli.main import run
-from reporter.core.errors import UsageError
+from reporter.core.errors import LeakError, UsageError
 from reporter.core.settings import Options
+from reporter.tracker.http_session import TrackerSession
+from reporter.triage import posting, service
 from reporter.triage.arguments import TriageArguments
+from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Triage
 from reporter.triage.service import serve
 from tests.support.github.submitter import RecordedPrompt
-from tests.support.github.tracker import TOKEN, Tracker
+from tests.support.github.tracker import TOKEN, Fault, Tracker
 
 NO_CODE = "### 🐛 Describe the bug\n\nIt fails since the update."
 HALF = "It fails.\n\n```python\nimport torch\nnet = build()\ntorch.compile(net)(batch)\n```\n"
@@ -62,6 +65,66 @@ def test_nothing_is_posted_without_a_yes(tracker: Tracker) -> None:
     with pytest.raises(UsageError, match="nobody can answer"):
         one("pytorch/pytorch#1", RecordedPrompt(is_there=False), comment=True)
     assert tracker.count("issues/create-comment") == 0
+
+
+def test_who_cannot_answer_is_told_before_anything_is_judged(
+    tracker: Tracker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracker.add_issue("A crash", HALF)
+    assert run(["triage", "--no-input", "--comment", "pytorch/pytorch#1"]) == 2
+    assert "nobody can answer" in capsys.readouterr().err
+    assert tracker.count("issues/get") == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (Fault("issues/create-comment", status=401, message="Bad credentials"), 4),
+        (Fault("issues/create-comment", status=403, message="Resource not accessible"), 4),
+        (Fault("issues/create-comment", status=410, message="gone"), 2),
+        (None, 5),
+    ],
+)
+def test_what_was_judged_is_not_lost_where_the_comment_cannot_be_posted(
+    fault: Fault | None, code: int, tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(text: str) -> None:
+        if fault is None:
+            raise LeakError("the comment names this machine")
+
+    monkeypatch.setattr(posting, "refuse_if_private", refuse)
+    tracker.add_issue("A crash", HALF)
+    tracker.faults = [fault] if fault is not None else []
+    user = RecordedPrompt(["y"])
+    result = one("pytorch/pytorch#1", user, comment=True)
+    document = result.to_json()
+    assert (result.exit_code, document["status"], document["posted"]) == (
+        code,
+        "not_actionable",
+        None,
+    )
+    assert document["posting_error"]["exit_code"] == code
+    assert document["posting_error"]["message"] in result.summarize()[-1]
+    assert "not posted" in user.said[-1]
+
+
+def test_known_issues_are_looked_for_on_the_host_of_their_project(
+    tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracker.add_issue("A crash", HALF)
+    hosts = []
+
+    def note(thread: Thread, wanted: object, user: object, session: TrackerSession, *place: object):  # type: ignore[no-untyped-def]
+        hosts.append(session.host)
+        return real(thread, wanted, user, session, *place)  # type: ignore[arg-type]
+
+    real = service.triage
+    monkeypatch.setattr(service, "triage", note)
+    options = Options(no_input=True)
+    for repo in (None, "o/r", "github.example.com/o/r"):
+        asked = TriageArguments("pytorch/pytorch#1")
+        serve(asked, repo, options, options, options, RecordedPrompt())
+    assert hosts == ["github.com", "github.com", "github.example.com"]
 
 
 @pytest.mark.parametrize(
