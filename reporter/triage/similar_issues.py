@@ -33,7 +33,7 @@ def add_duplicates(
     A search that fails costs the list, not the triage, and is told in a note.
 
     Args:
-        session: with the tracker; None: only the store is searched.
+        session: with the host of the project; None: only the store is searched.
         repository: the project to search; None: that of the issue.
     """
     address = result.thread.address
@@ -44,8 +44,9 @@ def add_duplicates(
         found = find_duplicates(session, place, _build_failure(result))
     except BugreportError as error:
         return replace(result, notes=(*result.notes, str(error)))
-    number = address.number if address else None
-    others = tuple(c for c in found.candidates if number is None or c.number != number)
+    # a tracker takes names in any case
+    own = address.url.lower() if address else None
+    others = tuple(c for c in found.candidates if c.url.lower() != own)
     return replace(result, duplicates=others, notes=(*result.notes, *found.trouble))
 
 

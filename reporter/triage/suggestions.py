@@ -13,6 +13,7 @@ from reporter.core.kinds import Kind
 from reporter.core.version import VERSION
 from reporter.report.labels import INDUCTOR, REGRESSION, LabelGrounds, choose_labels
 from reporter.tracker.plain_text import clean_text
+from reporter.tracker.repository import PUBLIC, parse_issue
 from reporter.triage.attempt import FAILED, AttemptOutcome
 from reporter.triage.decision import choose_best_run, parse_version_numbers
 from reporter.triage.observers import fails_without
@@ -145,10 +146,30 @@ def render_comment(result: Triage) -> str:
         ran=bool(result.runs),
         contained=result.contained,
         log=shorten(log, _LOG) if result.status in (Status.REPRODUCES, Status.DIFFERENT) else "",
-        duplicates=[c for c in result.duplicates if c.is_likely and c.number],
+        duplicates=_list_references(result),
         version=VERSION,
         mark=compute_mark(result),
     )
+
+
+def _list_references(result: Triage) -> list[str]:
+    """The likely duplicates as a comment on the issue refers to them: `#N` in its own project,
+    `OWNER/REPO#N` in another one, and the page on another host.
+    """
+    own = result.thread.address.repository if result.thread.address else None
+    found = []
+    for candidate in result.duplicates:
+        address = parse_issue(candidate.url) if candidate.is_likely else None
+        if address is None:  # a report of one's own that is not filed
+            continue
+        place = address.repository
+        if place == own:
+            found.append(f"#{address.number}")
+        elif place.host == (own.host if own else PUBLIC):
+            found.append(f"{place.full_name}#{address.number}")
+        else:
+            found.append(address.url)
+    return found
 
 
 def _without_answers(text: str) -> str:

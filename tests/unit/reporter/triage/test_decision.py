@@ -9,6 +9,7 @@ import pytest
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.tracker.duplicates import PossibleDuplicate
+from reporter.tracker.repository import parse_issue
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decision import choose_best_run, decide
 from reporter.triage.reading.blocks import parse_blocks
@@ -264,7 +265,7 @@ def test_an_assertion_of_torchs_own_says_nothing_of_values() -> None:
 
 
 def triaged(**more: object) -> Triage:
-    thread = Thread("o/r#1", "A title", (Post("kim", "text"),))
+    thread = Thread("o/r#1", "A title", (Post("kim", "text"),), parse_issue("o/r#1"))
     repro = Repro("import torch\n", "kim", 0, "", (), ("torch",), (), "the author's")
     result = Triage(
         thread, "reproduces", "It fails.", CRASH, repro, None, (SAME,), verdict("crash")
@@ -304,7 +305,7 @@ def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
             verdict("crash"), measured=CommandMeasurements(((EVIL, RungOutcome.RAISES),))
         ),
         minimal=MinimalRepro("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
-        duplicates=(PossibleDuplicate(0.9, ("r",), EVIL, "http://x", 7),),
+        duplicates=(PossibleDuplicate(0.9, ("r",), EVIL, "https://github.com/o/r/issues/7", 7),),
     )
     text = render_comment(result)
     # without its code, fenced or in spans, nothing of the stranger's is left
@@ -360,6 +361,23 @@ def test_our_own_words_are_no_code_in_the_comment() -> None:
     repro = Repro("x", "kim", 0, "", (), (), ("added `import torch`",), "the author's")
     text = render_comment(triaged(repro=repro))
     assert "in **inductor**. Eager mode runs the call" in text and "\n- added `import" in text
+
+
+@pytest.mark.parametrize(
+    ("url", "reference"),
+    [
+        ("https://github.com/o/r/issues/7", "#7"),
+        ("https://github.com/o/other/issues/7", "o/other#7"),
+        ("https://github.example.com/o/r/issues/7", "https://github.example.com/o/r/issues/7"),
+        ("/home/kim/bugreport-report", None),
+    ],
+)
+def test_a_duplicate_is_referred_to_where_it_is(url: str, reference: str | None) -> None:
+    found = (PossibleDuplicate(0.9, ("r",), "A title", url, 7),)
+    lines = render_comment(triaged(duplicates=found)).splitlines()
+    said = [line for line in lines if line.startswith("- ")]
+    assert said == ([f"- {reference}"] if reference else [])
+    assert ("This may be the same as:" in lines) is (reference is not None)
 
 
 def test_there_is_a_comment_only_where_there_is_something_to_say() -> None:

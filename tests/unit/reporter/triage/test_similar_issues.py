@@ -4,11 +4,14 @@ exception, by operators.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.core.kinds import Kind, Layer
 from reporter.report.fingerprint import Fingerprint
 from reporter.tracker.http_session import TrackerSession
+from reporter.tracker.repository import IssueAddress, Repository
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.reading.repro_selection import Repro, extract
 from reporter.triage.reading.stated_failure import read_stated
@@ -87,6 +90,21 @@ def test_the_like_of_a_judged_issue_is_found(
     assert any(because in reason for reason in first.reasons), first.reasons
     assert all(item.number != 1 for item in found.duplicates)  # an issue is no duplicate of itself
     assert "- #2" in render_comment(found) and "- #3" not in render_comment(found)
+
+
+def test_an_issue_of_the_same_number_elsewhere_is_another_one(tracker: Tracker) -> None:
+    other = Repository("github.com", "o", "other")
+    result = judged(tracker, CRASH)
+    moved = replace(result.thread, address=IssueAddress(other, 2))
+    tracker.add_issue("another crash", f"<!-- bugreport-fingerprint: {MARK.value} -->")
+    with TrackerSession("github.com", token_needed=False) as session:
+        place = Repository("github.com", "pytorch", "pytorch")
+        found = add_duplicates(replace(result, thread=moved), session, place)
+        assert [item.number for item in found.duplicates][:1] == [2]
+        assert "- pytorch/pytorch#2" in render_comment(found)
+        own = replace(result.thread, address=IssueAddress(replace(place, owner="PyTorch"), 2))
+        found = add_duplicates(replace(result, thread=own), session, place)
+    assert all(item.number != 2 for item in found.duplicates)
 
 
 def test_a_search_that_fails_costs_the_list_and_is_told(tracker: Tracker) -> None:
