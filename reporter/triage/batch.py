@@ -144,14 +144,13 @@ def _build_failure(found: Thread, error: str) -> Json:
     }
 
 
-def _is_lasting(document: Mapping[str, Any]) -> bool:
+def _is_lasting(document: Mapping[str, object]) -> bool:
     """Whether it holds until the issue changes: what this machine lacks, or what went wrong on it,
     may be there the next time.
     """
-    refusal = document.get("refusal") or {}
-    return (
-        document.get("status") != Status.CANNOT_JUDGE and refusal.get("kind") not in OF_THE_MACHINE
-    )
+    refusal = document.get("refusal")
+    kind = refusal.get("kind") if isinstance(refusal, Mapping) else None
+    return document.get("status") != Status.CANNOT_JUDGE and kind not in OF_THE_MACHINE
 
 
 def _name_conditions(wanted: TriageRequest) -> str:

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from reporter.core.json_values import Json
 from reporter.triage.reading.blocks import Block, list_headings, parse_blocks
 from reporter.triage.reading.code import IssueProgram, join, parse_program
 from reporter.triage.reading.safety import Flag, find_flags
@@ -96,7 +95,7 @@ class Refusal:
         """The sentence without a full stop."""
         return f"{self.why} {', '.join(self.named)}" if self.named else self.why
 
-    def to_json(self) -> Json:
+    def to_json(self) -> Mapping[str, str]:
         """The entry of the document."""
         return {"kind": self.kind, "reason": self.reason}
 
