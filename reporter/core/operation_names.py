@@ -102,13 +102,12 @@ def list_python_words(text: str) -> tuple[str, ...]:
         words = [word for word in words if word != "lambda"]
     types = _find_container_types(tree)
     called = [_name_builtin(node.func, types) for node in parts if isinstance(node, ast.Call)]
-    return tuple(dict.fromkeys(filter(None, [*of_torch, *hooks, *special, *words, *decorators, *called])))[
-        :_MOST_WORDS
-    ]
+    found = filter(None, [*of_torch, *hooks, *special, *words, *decorators, *called])
+    return tuple(dict.fromkeys(found))[:_MOST_WORDS]
 
 
 def _list_decorators(node: ast.AST) -> Iterator[str]:
-    """What of torch or of Python's own a function is decorated with, but for the compiler itself."""
+    """What of torch or Python a function is decorated with, but for the compiler itself."""
     for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
         name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if name.startswith(_DECORATORS) and name != "torch.compile":
