@@ -65,3 +65,8 @@ def test_a_graph_reused_after_automatic_dynamic_shapes(missing: Find) -> None:
 
 def test_a_wrong_graph_of_its_own_lacks_no_guard(missing: Find) -> None:
     assert missing("wrong_alone") is None
+
+
+def test_a_change_that_a_compile_would_not_mend_is_no_missing_guard(missing: Find) -> None:
+    # the number that was drawn while the call was traced is a constant of the graph
+    assert missing("drawn_number") is None
