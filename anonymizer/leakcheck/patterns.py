@@ -23,11 +23,22 @@ from anonymizer.leakcheck.terms import TermKind
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # `nvidia-cublas==13.4.1.3` is how pip writes a version; nothing writes an address that way
 _IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+#: Three groups at least: `x[2000::3]` is a slice.
+_IPV6 = re.compile(
+    r"(?<![\w:.])(?=(?:[0-9a-f]*:){2,7}[0-9a-f]*(?![\w:]))(?=(?:[0-9a-f]+:+){2}[0-9a-f])[0-9a-f:]+",
+    re.IGNORECASE,
+)
+#: Those that machines have; other numbers of this form are names of C++, such as `a::b`.
+_IPV6_NETWORKS = tuple(map(ipaddress.IPv6Network, ("2000::/3", "fc00::/7", "fe80::/10")))
+_MAC = re.compile(
+    r"(?<![\w:-])[0-9a-f]{2}(?P<between>[:-])(?:[0-9a-f]{2}(?P=between)){4}[0-9a-f]{2}(?![\w:-])",
+    re.IGNORECASE,
+)
 # a backslash ends it: JSON writes the end of a line as one and an n
 _URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://\\*[^\s\"'<>)\]`\\]+", re.IGNORECASE)
 _LINE_END = re.compile(r"\\(?:[nrt\"]|$)|(?!\\)")
 _PUBLIC_URL = re.compile(
-    r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io"
+    r"https?://(?![^/?#]*@)(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io"
     r"|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
     re.IGNORECASE,
 )
@@ -39,6 +50,7 @@ _ROOTS = (
 )
 _PATH = re.compile(
     rf"(?<![\w.<>/~-])/(?:{_ROOTS})(?:/[\w.+@-]+)+|~/[\w.+-]+|\b[A-Za-z]:\\[\w.\\ -]+"
+    r"|(?<![\\\w:/])\\\\[\w.-]+\\[\w.$-]+"
 )
 _NOBODY = frozenset(
     """root user users admin administrator localhost ubuntu debian runner docker container build
@@ -99,7 +111,7 @@ CredentialKind = NewType("CredentialKind", str)
 LeakKind = (
     TermKind
     | Literal["rare word", "phrase", "number"]
-    | Literal["e-mail address", "IP address", "URL", "path"]
+    | Literal["e-mail address", "IP address", "MAC address", "URL", "path"]
     | Literal["home folder", "user name", "host name"]
     | CredentialKind
 )
@@ -115,7 +127,7 @@ class PatternMatch:
 
 
 def find_addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[PatternMatch]:
-    """E-mail addresses, IP addresses, URLs outside the public projects, absolute paths.
+    """Addresses of mail and of machines, URLs outside the public projects, absolute paths.
 
     Args:
         text: what is searched; offsets of the matches are in its characters.
@@ -124,9 +136,11 @@ def find_addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator
     """
     for found in _EMAIL.finditer(text):
         yield PatternMatch(found.start(), found.group(), "e-mail address")
-    for found in _IPV4.finditer(text):
+    for found in (*_IPV4.finditer(text), *_IPV6.finditer(text)):
         if found.group() not in allowed and _is_telling_address(found.group()):
             yield PatternMatch(found.start(), found.group(), "IP address")
+    for found in _MAC.finditer(text):
+        yield PatternMatch(found.start(), found.group(), "MAC address")
     for found in _URL.finditer(text):
         is_whole = _LINE_END.match(text, found.end()) is not None
         is_public = _PUBLIC_URL.match(found.group()) or found.group().rstrip(".,;:") in allowed
@@ -141,6 +155,8 @@ def _is_telling_address(text: str) -> bool:
         address = ipaddress.ip_address(text)
     except ValueError:
         return False
+    if isinstance(address, ipaddress.IPv6Address):
+        return any(address in network for network in _IPV6_NETWORKS)
     return not (address.is_loopback or address.is_unspecified)
 
 

@@ -22,8 +22,10 @@ from anonymizer.leakcheck.terms import (
     PLAIN_PHRASE,
     TermKind,
     Terms,
+    TermSet,
     collect_private_terms,
     collect_surrounding_terms,
+    normalize,
 )
 from anonymizer.leakcheck.vocabulary import split_identifier
 
@@ -39,9 +41,15 @@ __all__ = [
     "collect_surrounding_terms",
 ]
 
+#: Files whose lines may write a character as its escape.
+_ESCAPING = (".log", ".py")
 _TOKEN = re.compile(r"\w+")
 #: Before a `j` it is the imaginary part of a complex one.
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?=[jJ]?(?!\.?\w))")
+#: In a line of JSON or of Python: a character by its number, the end of a line, a quote.
+_ESCAPE = re.compile(r"\\+u(?P<number>[0-9a-fA-F]{4})|\\(?P<character>[nrt\"'/\\])")
+#: Compound names with their words.
+_Runs = list[tuple[list[str], str]]
 _SPOKEN = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 
 
@@ -111,7 +119,7 @@ def find_leaks(
     permitted = frozenset(allowed)
     leaks: dict[tuple[str, str, str], Leak] = {}
     for name, text in files.items():
-        for view in (name, *_list_views(name, text)):
+        for view in map(normalize, (name, *_list_views(name, text))):
             starts = [found.start() for found in re.finditer(r"^", view, re.MULTILINE)]
             code = name.endswith(".py")
             wanted = wanted_in_code if code else wanted_in_prose
@@ -138,11 +146,30 @@ def _list_views(name: str, text: str) -> Iterator[str]:
     yield text
     if name.endswith((".html", ".md")) and html.unescape(text) != text:
         yield html.unescape(text)
+    if name.endswith(_ESCAPING):
+        yield "\n".join(map(_read_escapes, text.split("\n")))
     if name.endswith(".json"):
         try:
             yield "\n".join(list_texts(json.loads(text)))
         except ValueError:
             return
+
+
+def _read_escapes(line: str) -> str:
+    """A line with the characters that its escapes stand for; empty where there are none, since it
+    is searched as it stands, too.
+    """
+    read = _ESCAPE.sub(_read_escape, line) if "\\" in line else line
+    # halves of pairs, as JSON writes what is beyond 16 bits
+    return (
+        "" if read == line else read.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
+
+
+def _read_escape(found: re.Match[str]) -> str:
+    if found["number"]:
+        return chr(int(found["number"], 16))
+    return " " if found["character"] in "nrt" else found["character"]
 
 
 def list_texts(value: object) -> Iterator[str]:
@@ -182,15 +209,42 @@ def _find_matches(
 
 
 def _find_names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
+    runs = _list_runs(terms.everywhere)
+    told: dict[str, tuple[str, LeakKind] | None] = {}
     for found in _TOKEN.finditer(text):
         token = found.group()
-        if token in terms.everywhere.names:
-            yield PatternMatch(found.start(), token, terms.everywhere.names[token])
-        elif code and token in terms.in_code.names:
-            yield PatternMatch(found.start(), token, terms.in_code.names[token])
-        elif not terms.words.isdisjoint(parts := [*split_identifier(token), token.lower()]):
-            word = next(part for part in parts if part in terms.words)
-            yield PatternMatch(found.start(), word, "rare word")
+        if token not in told:
+            told[token] = _find_name(token, code, terms, runs)
+        term = told[token]
+        if term is not None:
+            yield PatternMatch(found.start(), *term)
+
+
+def _find_name(
+    token: str, code: bool, terms: Terms, runs: Mapping[str, _Runs]
+) -> tuple[str, LeakKind] | None:
+    """The term that an identifier is, or has among its words."""
+    if token in terms.everywhere.names:
+        return token, terms.everywhere.names[token]
+    if code and token in terms.in_code.names:
+        return token, terms.in_code.names[token]
+    parts = split_identifier(token)
+    for index, first in enumerate(parts):
+        for words, name in runs.get(first, ()):
+            if parts[index : index + len(words)] == words:
+                return name, terms.everywhere.names.get(name, "name")
+    return next(
+        ((word, "rare word") for word in (*parts, token.lower()) if word in terms.words), None
+    )
+
+
+def _list_runs(terms: TermSet) -> dict[str, _Runs]:
+    """The words of each compound name, by the first of them."""
+    found: dict[str, _Runs] = {}
+    for name in sorted(terms.compounds):
+        words = split_identifier(name)
+        found.setdefault(words[0], []).append((words, name))
+    return found
 
 
 def _find_texts(text: str, strings: Mapping[str, TermKind]) -> Iterator[PatternMatch]:

@@ -17,6 +17,7 @@ import math
 import re
 import textwrap
 import tokenize
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -37,6 +38,8 @@ _DEFINING_CALLS = frozenset(
     "register_buffer register_parameter register_module add_module setattr namedtuple"
     " make_dataclass".split()
 )
+#: In a text without letters, but for zeros around them.
+_TELLING_DIGITS = 6
 _LONG_DIGITS = re.compile(r"\d{3}")
 _CUTS = re.compile(r"[/\\:@?&=#,;|\"'`()\[\]{}<>!*]+")
 _EDGES = "()[]{}<>\"'`.,;:!?*=-"
@@ -47,14 +50,16 @@ _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 class TermSet:
     """Private terms by how they are matched; each mapping gives the kind of a term.
 
-    `names` match a whole identifier; `strings` match between word boundaries; `phrases` are runs of
-    lower-case words; `numbers` match by value.
+    `names` match a whole identifier, those among `compounds` as a run of its words, too, however it
+    spells them; `strings` match between word boundaries; `phrases` are runs of lower-case words;
+    `numbers` match by value.
     """
 
     names: Mapping[str, TermKind] = field(default_factory=dict)
     strings: Mapping[str, TermKind] = field(default_factory=dict)
     phrases: frozenset[tuple[str, ...]] = frozenset()
     numbers: frozenset[float] = frozenset()
+    compounds: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names) + len(self.strings) + len(self.phrases) + len(self.numbers)
@@ -70,6 +75,7 @@ class TermSet:
             {**self.strings, **other.strings},
             self.phrases | other.phrases,
             self.numbers | other.numbers,
+            self.compounds | other.compounds,
         )
 
     def without_text(self, text: str) -> TermSet:
@@ -82,6 +88,9 @@ class TermSet:
                 phrase for phrase in self.phrases if " ".join(phrase) not in words.prose
             ),
             numbers=self.numbers,
+            compounds=frozenset(
+                name for name in self.compounds if split_identifier(name) not in words.runs
+            ),
         )
 
 
@@ -129,10 +138,13 @@ class Terms:
 
 
 class _TextWords(NamedTuple):
-    """The identifiers of a text, with the words that they are made of, and its prose."""
+    """The identifiers of a text, with the words that they are made of, singly and in runs, and its
+    prose.
+    """
 
     tokens: frozenset[str]
     parts: frozenset[str]
+    runs: public.WordRuns
     prose: str
 
 
@@ -140,10 +152,15 @@ class _TextWords(NamedTuple):
 def _read_words(text: str) -> _TextWords:
     """The words of a text that is constant, so it is read once."""
     tokens = frozenset(re.findall(r"\w+", text))
-    parts = frozenset(
-        part for token in tokens for part in (*split_identifier(token), token.lower())
-    )
-    return _TextWords(tokens, parts, " ".join(split_prose(text)))
+    words = [split_identifier(token) for token in tokens]
+    parts = frozenset(part for each in words for part in each)
+    parts |= {token.lower() for token in tokens}
+    return _TextWords(tokens, parts, public.WordRuns(words), " ".join(split_prose(text)))
+
+
+def normalize(text: str) -> str:
+    """A text with each accent and its letter as one character, where Unicode has one for both."""
+    return unicodedata.normalize("NFC", text)
 
 
 def split_prose(text: str) -> list[str]:
@@ -169,10 +186,10 @@ def collect_private_terms(
     """
     collector = _TermCollector(vocabulary)
     for path, text in sources.items():
-        collector.add_path(path)
-        collector.add_source(text)
+        collector.add_path(normalize(path))
+        collector.add_source(normalize(text))
     for term in extra:
-        collector.add_extra(term)
+        collector.add_extra(normalize(term))
     for size in sizes:
         collector.add_number(size)
     return collector.build()
@@ -191,7 +208,7 @@ def collect_surrounding_terms(names: Iterable[str], public: Iterable[str] = ()) 
     """
     collector = _TermCollector(frozenset(public))
     for name in names:
-        collector.add_surrounding(name)
+        collector.add_surrounding(normalize(name))
     return collector.build()
 
 
@@ -201,9 +218,10 @@ class _TermCollector:
     def __init__(self, vocabulary: frozenset[str]) -> None:
         self.vocabulary = vocabulary | public.load_python()
         self.parts = public.NameParts(vocabulary)
-        self.common = public.load_words() | {
-            part for name in vocabulary for part in split_identifier(name) if len(part) > 2
-        }
+        known = [split_identifier(name) for name in vocabulary]
+        self.runs = public.WordRuns(known)
+        self.jargon = {part for parts in known for part in parts if len(part) > 2}
+        self.common = public.load_words() | self.jargon
         self.folded = {name.lower() for name in self.vocabulary}
         self.names: dict[str, TermKind] = {}
         self.code_names: dict[str, TermKind] = {}
@@ -217,7 +235,13 @@ class _TermCollector:
 
     def build(self) -> Terms:
         return Terms(
-            TermSet(self.names, self.strings, frozenset(self.phrases), frozenset(self.numbers)),
+            TermSet(
+                self.names,
+                self.strings,
+                frozenset(self.phrases),
+                frozenset(self.numbers),
+                frozenset(filter(self._is_telling_compound, self.names)),
+            ),
             TermSet(
                 self.code_names,
                 self.code_strings,
@@ -230,9 +254,19 @@ class _TermCollector:
     # What counts as rare
 
     def _is_rare(self, word: str, least: int = 5) -> bool:
-        if len(word) < least or not word.isalpha() or word in self.folded:
+        if _measure(word) < least or not word.isalpha() or word in self.folded:
             return False
         return not is_common(word, self.common)
+
+    def _is_telling_compound(self, name: str) -> bool:
+        """Whether the words of a name, in this order, are nobody else's: three of them, or two that
+        are not both torch's, as those of `num_heads` are.
+        """
+        words = split_identifier(name)
+        telling = [word for word in words if _measure(word) > 2 and word.isalpha()]
+        if len(telling) < 2 or words in self.runs:
+            return False
+        return len(telling) > 2 or not self.jargon.issuperset(telling)
 
     def _is_known(self, name: str) -> bool:
         return (
@@ -245,12 +279,10 @@ class _TermCollector:
         """Whether a piece of text with digits or separators in it (a ticket, a host, a key) is
         nobody else's.
         """
-        if (
-            self._is_known(piece)
-            or _PUBLIC_TOKEN.fullmatch(piece)
-            or not re.search(r"[^\W\d_]", piece)
-        ):
+        if self._is_known(piece) or _PUBLIC_TOKEN.fullmatch(piece):
             return False
+        if not re.search(r"[^\W\d_]", piece):  # a date, the number of an account
+            return len(re.sub(r"\D", "", piece).strip("0")) >= _TELLING_DIGITS
         parts = split_identifier(piece)
         if any(self._is_rare(part, least=4) for part in parts) or _LONG_DIGITS.search(piece):
             return True
@@ -269,7 +301,7 @@ class _TermCollector:
 
     def add_extra(self, term: str) -> None:
         term = term.strip()
-        if len(term) < 3:
+        if _measure(term) < 3:
             return
         (self.names if re.fullmatch(r"\w+", term) else self.strings)[term] = "extra"
         self._add_words(split_identifier(term))
@@ -278,7 +310,7 @@ class _TermCollector:
         """A name or a value from around the program; see `collect_surrounding_terms`."""
         for piece in {text.strip(), *_split_pieces(text)}:
             words = [part for part in split_identifier(piece) if self._is_rare(part)]
-            if words and len(piece) >= 5 and not self._is_known(piece) and len(piece) <= 200:
+            if words and _measure(piece) >= 5 and not self._is_known(piece) and len(piece) <= 200:
                 target = self.names if re.fullmatch(r"\w+", piece) else self.strings
                 target[piece] = "surroundings"
             self._add_words(words)
@@ -367,7 +399,7 @@ class _TermCollector:
         """An identifier; `defined` when the program brought it into the world as a class, function
         or attribute.
         """
-        if self._is_known(name) or len(name) < 4 or name == "_" * len(name):
+        if self._is_known(name) or _measure(name) < 4 or name == "_" * len(name):
             return
         if name in public.GENERIC_NAMES:
             return
@@ -392,7 +424,7 @@ class _TermCollector:
         if constant:
             self._add_whole(text.strip())
         for piece in _split_pieces(text):
-            if len(piece) >= 5 and self._identifies(piece):
+            if _measure(piece) >= 5 and self._identifies(piece):
                 (self.names if re.fullmatch(r"\w+", piece) else self.strings)[piece] = "text"
         words = split_prose(text)
         self._add_words(
@@ -415,12 +447,17 @@ class _TermCollector:
         return bool(re.search(r"[a-z]", word)) and bool(re.search(r"\d", word))
 
     def _add_whole(self, text: str) -> None:
-        """A string constant as one term, in code from eight characters on."""
-        if not 8 <= len(text) <= 200 or self._is_known(text) or text in public.GENERIC_NAMES:
+        """A string constant as one term, in code from eight letters on."""
+        if (
+            not 8 <= _measure(text)
+            or len(text) > 200
+            or self._is_known(text)
+            or text in public.GENERIC_NAMES
+        ):
             return
         if text in self.parts:
             return
-        if len(re.findall(r"[^\W_]", text)) < 5:
+        if _measure("".join(re.findall(r"[^\W_]", text))) < 5:
             return
         if re.fullmatch(r"\w+", text):
             self._add_name(text, defined=False, kind="string")
@@ -441,6 +478,13 @@ class _TermCollector:
                 )
         elif math.isfinite(value) and digits > 3 and not _is_mathematical(value):
             (self.numbers if digits > 4 else self.code_numbers).add(value)
+
+
+def _measure(text: str) -> int:
+    """Its length in bytes of UTF-8: outside of ASCII one character can say what takes several
+    letters there.
+    """
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _is_program(text: str) -> bool:

@@ -18,7 +18,7 @@ import re
 import sys
 import types
 from collections import OrderedDict, deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from importlib import resources
 
 _SEPARATOR = re.compile(r"\.|::")
@@ -37,7 +37,7 @@ PUBLIC_STRINGS = frozenset("""
     eager aot_eager aot_eager_decomp_partition aot_eager_decomp_partition_crossref inductor
     cudagraphs onnxrt tvm default reduce-overhead max-autotune max-autotune-no-cudagraphs cpu cuda
     cuda:0 mps xpu hip meta float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 complex64
-    complex128 constant reflect replicate circular zeros border reflection nearest nearest-exact
+    complex128 0123456789 1234567890 constant reflect replicate circular zeros border reflection nearest nearest-exact
     linear bilinear bicubic trilinear area none mean sum batchmean same valid tanh floor trunc ortho
     forward backward fro nuc highest high medium strict reduced complete euclidean fan_in fan_out
     relu leaky_relu gelu silu sigmoid mean_squared_error contiguous_format channels_last
@@ -75,6 +75,22 @@ class NameParts:
 
     def _is_run(self, part: str) -> bool:
         return re.search(rf"(?:^|_){part}(?:_|$)", self._names, re.MULTILINE) is not None
+
+
+class WordRuns:
+    """Which runs of whole words identifiers have, each given by its words: `BatchNorm2d` and
+    `native_batch_norm` both have batch, norm.
+    """
+
+    def __init__(self, identifiers: Iterable[Sequence[str]]) -> None:
+        self._text = "\n".join(map(_frame_words, identifiers))
+
+    def __contains__(self, words: Sequence[str]) -> bool:
+        return _frame_words(words) in self._text
+
+
+def _frame_words(words: Sequence[str]) -> str:
+    return f"_{'_'.join(words)}_"
 
 
 # What Python's documents and torch's give a meaning to and no built-in type has. A name of this

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from anonymizer.leakcheck.patterns import LeakKind
 from anonymizer.leakcheck.scanner import (
     Identity,
     Leak,
@@ -56,8 +57,14 @@ from templates.summaries import ALL_SUMMARIES
 
 #: In `private/`: what the leak check found.
 LEAKS = "leaks.json"
+#: An address or a path that a person added may be meant to leave, and so may those of others.
+_ON_PURPOSE: frozenset[LeakKind] = frozenset(
+    {"URL", "e-mail address", "IP address", "MAC address", "path"}
+)
 #: What begins the name of a kind of terms that are looked for in code alone.
 _IN_CODE = "code_"
+#: Kinds of terms that earlier releases did not write.
+_OLD_TERMS: Mapping[str, list[str]] = {"compounds": [], f"{_IN_CODE}compounds": []}
 #: In the Versions block: releases by the names of public packages.
 _PACKAGES = ("packages", "conda")
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
@@ -190,14 +197,39 @@ def refuse_leaks(leaks: Sequence[Leak], lost: str, private: Path | None = None) 
     )
 
 
-def refuse_if_private(comment: str) -> None:
+def split_doubtful(leaks: Iterable[Leak]) -> tuple[list[Leak], tuple[Leak, ...]]:
+    """What the leak check found in a text that a person sees before it is sent: what is refused,
+    and what may be there on purpose and is pointed out.
+    """
+    leaks = tuple(leaks)
+    doubtful = tuple(leak for leak in leaks if leak.kind in _ON_PURPOSE)
+    return [leak for leak in leaks if leak not in doubtful], doubtful
+
+
+def describe_doubts(doubtful: Iterable[Leak]) -> tuple[str, ...]:
+    """What a person should look at before they say yes.
+
+    It quotes nothing: the text is on the screen anyway.
+    """
+    return tuple(
+        f"line {leak.line} of {leak.file} has a {leak.kind}; is it meant to be there?"
+        for leak in doubtful
+    )
+
+
+def refuse_if_private(comment: str) -> tuple[Leak, ...]:
     """Ends the run where a comment on a program of others names this machine or its user.
+
+    Returns:
+        What may be there on purpose, as a path of these others.
 
     Raises:
         LeakError: it does.
     """
     found = check_outgoing({"comment.md": comment}, collect_private_terms({}, frozenset(), ()))
-    refuse_leaks(found.findings, "nothing was posted")
+    refused, doubtful = split_doubtful(found.findings)
+    refuse_leaks(refused, "nothing was posted")
+    return doubtful
 
 
 @dataclass(frozen=True)
@@ -247,7 +279,7 @@ class AllowList:
         """Reads it back; None where there is none, or none that can be read."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-            given = data["terms"]
+            given = {**_OLD_TERMS, **data["terms"]}
             terms = Terms(_read_set(given), _read_set(given, _IN_CODE), _as_set(given["words"]))
             return cls(terms, tuple(data["internals"]), tuple(data["allowed"]))
         except (OSError, ValueError, KeyError, TypeError):

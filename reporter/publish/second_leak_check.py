@@ -13,13 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from anonymizer.leakcheck.patterns import LeakKind
 from anonymizer.leakcheck.scanner import Identity, Leak, Terms, collect_private_terms
 from reporter.core.json_values import Json
-from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
+from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks, split_doubtful
 from reporter.report.folder import ALLOW_LIST, MAPPING, OLD_ALLOW_LIST, PRIVATE, REPRO
-
-_ON_PURPOSE: frozenset[LeakKind] = frozenset({"URL", "e-mail address", "IP address", "path"})
 
 
 @dataclass(frozen=True)
@@ -59,11 +56,11 @@ def recheck(
         identity=Identity.from_this_machine(),
         allowed=(*allowed, *(allowing.allowed if allowing else ())),
     )
-    refused = [leak for leak in found.findings if leak.kind not in _ON_PURPOSE]
+    refused, doubtful = split_doubtful(found.findings)
     refuse_leaks(refused, "nothing was sent", private)
     missing = "the words of your program" if allowing is None else "its texts, numbers and comments"
     return RecheckResult(
-        found.findings, found.terms_checked, "" if public or known is not None else missing
+        doubtful, found.terms_checked, "" if public or known is not None else missing
     )
 
 

@@ -17,6 +17,7 @@ from github.Repository import Repository as Project
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.settings import FilingOptions, IssueOptions
 from reporter.publish.form import check_form, choose_form
+from reporter.publish.leak_check import describe_doubts
 from reporter.publish.rerendering import render_in_form
 from reporter.publish.second_leak_check import RecheckResult, recheck
 from reporter.store.database import open_store
@@ -421,14 +422,8 @@ def _recheck_texts(
 
 
 def _describe_doubts(checked: RecheckResult) -> tuple[str, ...]:
-    """What a person should look at before they say yes.
-
-    It quotes nothing: the text is on the screen anyway.
-    """
-    notes = [
-        f"line {f.line} of {f.file} has a {f.kind}; is it meant to be there?"
-        for f in checked.doubtful
-    ]
+    """What a person should look at before they say yes, and what could not be looked for."""
+    notes = list(describe_doubts(checked.doubtful))
     if checked.not_searched:
         notes.append(
             f"private/ does not know your program any more, so {checked.not_searched} could not be"

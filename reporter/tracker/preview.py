@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from reporter.core.settings import FilingOptions
+from reporter.publish.leak_check import describe_doubts, refuse_if_private
 from reporter.store.database import open_store
 from reporter.store.filings import FilingState, find_filing, set_state
 from reporter.store.reports import save_report
@@ -44,15 +45,22 @@ class Prompt(Protocol):
 
 
 def agree_to_comments(comments: Iterable[tuple[str, str]], user: Prompt, is_sure: bool) -> bool:
-    """Shows comments and asks whether they are to be posted.
+    """Shows comments, points out what may not be meant to be there, and asks whether they are to be
+    posted.
 
     Args:
         comments: the address and the text of each.
         is_sure: they are, and nobody is asked.
+
+    Raises:
+        LeakError: one names this machine or its user.
     """
-    for address, text in comments:
+    checked = [(*comment, describe_doubts(refuse_if_private(comment[1]))) for comment in comments]
+    for address, text, notes in checked:
         for line in ("", f"this would be posted on {address}:", "", *text.rstrip().split("\n")):
             user.show(line)
+        for note in notes:
+            user.say(f"note: {note}")
     if is_sure or user.choose("post it?", {"y": "yes", "n": "no"}) == "y":
         return True
     user.say("nothing was posted")

@@ -153,10 +153,23 @@ def test_a_name_goes_before_its_word_and_each_is_told_once_in_a_file() -> None:
         ("a.json", '["<the>\\u0020gate&c", "o"]', False),
         ("a.json", "{ <the> gate&co", True),  # no JSON is read as it stands
         ("a.txt", '"<the>\\u0020gate&co"', False),
+        ("a.log", 'x\nat 1] {"a": "<the>\\u0020gate&co"}', True),
+        ("a.log", 'x\nat 1] {"a": "{\\"b\\": \\"<the>\\\\u0020gate&co"}', True),
+        ("a.log", '{"a": "\\n<the>\\ngate&co"}', True),
+        ("a.py", "'<the>\\u0020gate&co'", True),
     ],
 )
 def test_a_file_is_read_as_its_reader_sees_it(name: str, text: str, leaks: bool) -> None:
     assert bool(found({name: text}, Terms(TermSet(strings={"<the> gate&co": "text"})))) is leaks
+
+
+def test_an_escape_is_found_in_its_line() -> None:
+    terms = Terms(words=frozenset({"größen", "\U0001d54f"}))
+    text = '{}\n{"a": "x\\ngr\\u00f6\\u00dfen \\ud835\\udd4f"}\n'
+    assert [(item[1], item[2]) for item in found({"trace.log": text}, terms)] == [
+        (2, "größen"),
+        (2, "\U0001d54f"),
+    ]
 
 
 def test_an_excerpt_is_the_part_of_the_line_around_the_term() -> None:

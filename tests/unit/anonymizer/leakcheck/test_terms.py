@@ -74,6 +74,27 @@ from tests.support.scripts import text
         ("s = 'bhqd,bhkd->bhqk'", "repro.py", "'bhqd,bhkd->bhqk'", True),
         ("s = 'abcd,abed->abce'", "repro.py", "'abcd,abed->abce'", False),
         ("this is not (python AureliaNet", "repro.py", "AureliaNet", True),
+        ("class ClaimRiskGate: pass", "trace.log", "L_self_modules_ClaimRiskGate_0_weight", True),
+        ("class ClaimRiskGate: pass", "issue.md", "claim_risk_gate", True),
+        ("class ClaimRiskGate: pass", "issue.md", "<ClaimRiskGateBackward>", True),
+        ("class ClaimRiskGate: pass", "repro.py", "ClaimRiskGate2", True),
+        ("class ClaimRiskGate: pass", "repro.py", "class RiskGate:", False),
+        ("self.user_click_rank = 1", "repro.py", "class UserClickRank:", True),
+        ("self.user_click_rank = 1", "trace.log", "L_self_user_click_rank_parameters_w_", True),
+        ("self.click_rank = 1", "trace.log", "L_self_click_rank_", True),
+        ("self.batch_norm = 1", "issue.md", "native_batch_norm_legit", False),
+        ("self.sum_weight = 1", "issue.md", "L_self_sum_weight_", False),
+        ("s = '4929123456781234'", "issue.md", "4929123456781234", True),
+        ("s = '2024-03-17'", "issue.md", "on 2024-03-17.", True),
+        ("s = 'of 2024-03-17 alone'", "trace.log", "2024-03-17", True),
+        ("s = '0123456789'; t = '1000000'", "repro.py", "'0123456789', '1000000'", False),
+        ("x = '阿里巴巴'", "issue.md", "阿里巴巴", True),
+        ("class 客户: pass", "repro.py", "class 客户(nn.Module):", True),
+        ("class 客户: pass", "issue.md", "L_self_modules_客户_0", True),
+        ("self.банк = 1", "issue.md", "self_банк", True),
+        ("class Gru\u0308n: pass", "issue.md", "Gr\u00fcn", True),
+        ("# by Gru\u0308ndorf", "issue.md", "Gr\u00fcndorf", True),
+        ("# by Gr\u00fcndorf", "issue.md", "Gru\u0308ndorf", True),
     ],
 )
 def test_a_term_is_evidence_where_everybody_does_not_use_it(
@@ -119,8 +140,10 @@ def found(source: str, **more: Any) -> dict[str, Any]:
 
 
 def by_kind(terms: Terms) -> dict[str, Any]:
-    """Every collection of the terms, those of code alone as `code_…`."""
-    names = [field.name for field in fields(TermSet)]
+    """Every collection of the terms, those of code alone as `code_…`, but for the compounds, which
+    are names as well.
+    """
+    names = [field.name for field in fields(TermSet) if field.name != "compounds"]
     return {
         **{name: getattr(terms.everywhere, name) for name in names},
         **{f"code_{name}": getattr(terms.in_code, name) for name in names},
@@ -246,8 +269,8 @@ def test_the_sizes_of_tensors_are_numbers_of_the_program() -> None:
         ("gate_on", {}),
         ("gates_on", {"names": {"gates_on"}, "code_names": {"gates_on"}}),
         ("gategate", {"names": {"gategate"}, "code_names": {"gategate"}, "words": {"gategate"}}),
-        ("12345678", {"code_names": {"12345678"}}),
-        ("2026-04-19", {"code_strings": {"2026-04-19"}}),
+        ("12345678", {"names": {"12345678"}, "code_names": {"12345678"}}),
+        ("2026-04-19", {"strings": {"2026-04-19"}}),
         ("bt,td->bd", {"code_strings": {"bt,td->bd"}}),
         ("ab,bc->ac", {}),
         ("ab, bc -> ac", {}),
@@ -411,6 +434,14 @@ def test_a_term_that_the_house_says_itself_is_no_evidence(said: str, gone: str |
     for name, values in by_kind(kept).items():
         assert bool(values) is (name != gone), name
     assert len(kept) == (9 if gone is None else 8)
+
+
+@pytest.mark.parametrize("said", ["ClaimRiskGate", "a claim_risk_gate", "my_claimRiskGate2"])
+def test_a_compound_that_the_house_says_itself_is_no_evidence(said: str) -> None:
+    terms = terms_of("class ClaimRiskGate: pass")
+    assert terms.everywhere.compounds == {"ClaimRiskGate"}
+    assert terms.without_text("claim risk gate") == terms
+    assert terms.without_text(said).everywhere.compounds == frozenset()
 
 
 def test_a_number_that_may_leave_is_excused_whatever_its_sign() -> None:

@@ -13,7 +13,12 @@ import pytest
 from anonymizer.leakcheck.scanner import Identity, collect_private_terms
 from reporter.core.errors import LeakError
 from reporter.publish import leak_check
-from reporter.publish.leak_check import AllowList, check_outgoing, refuse_leaks
+from reporter.publish.leak_check import (
+    AllowList,
+    check_outgoing,
+    refuse_if_private,
+    refuse_leaks,
+)
 from reporter.report import sections
 from templates import charts
 from tests.support import outgoing_data as data
@@ -117,6 +122,36 @@ def test_refusal_quotes_nothing_and_says_where_the_list_is(
     found = list(tmp_path.rglob("leaks.json"))
     assert [f"the list is in {path}" in said for path in found] == [True] * with_folder
     refuse_leaks(run({"issue.md": "nothing"}, terms).findings, "nothing was sent", folder)
+
+
+@pytest.mark.parametrize(
+    ("comment", "kind"),
+    [
+        ("it reads `/tmp/work/data.bin`", "path"),
+        ("as https://numpy.org/doc says", "URL"),
+        ("mail jo@corp.example", "e-mail address"),
+        ("at 10.1.22.3", "IP address"),
+        ("ether 00:1a:2b:3c:4d:5e", "MAC address"),
+    ],
+)
+def test_what_a_stranger_wrote_is_pointed_out_in_a_comment(comment: str, kind: str) -> None:
+    assert [leak.kind for leak in refuse_if_private(comment)] == [kind]
+
+
+def test_a_credential_in_a_comment_is_refused() -> None:
+    with pytest.raises(LeakError, match="nothing was posted"):
+        refuse_if_private("with AKIAIOSFODNN7EXAMPLE")
+
+
+def test_an_allow_list_of_an_earlier_release_is_read(tmp_path: Path) -> None:
+    terms = terms_of("class ClaimRiskGate: pass")
+    path = tmp_path / "allow_list.json"
+    known = json.loads(AllowList(terms, (), ()).dumps())
+    assert known["terms"].pop("compounds") == ["ClaimRiskGate"]
+    known["terms"].pop("code_compounds")
+    path.write_text(json.dumps(known), encoding="utf-8")
+    read = AllowList.load(path)
+    assert read is not None and read.terms.everywhere.names == terms.everywhere.names
 
 
 def test_the_leak_check_reads_the_pictures() -> None:
