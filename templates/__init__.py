@@ -22,7 +22,7 @@ import jinja2.sandbox
 
 from templates import text
 
-__all__ = ["build_engine", "build_user_engine", "collect_own_text", "render"]
+__all__ = ["build_engine", "build_user_engine", "collect_literals", "list_texts", "render"]
 
 _SETTINGS: dict[str, Any] = {
     "undefined": jinja2.StrictUndefined,
@@ -82,22 +82,21 @@ def render(name: str, **values: Any) -> str:
     return build_engine().get_template(name).render(**values)
 
 
-@functools.lru_cache(maxsize=2)
-def collect_own_text(code: bool = False) -> str:
-    """All text that is ours whatever the program, so that a word found in it is no sign of a
-    leak.
-
-    A folder of the user's own is not: what it says may be private, and the leak check then says so.
-
-    Args:
-        code: only what gets into program files (the regression test), not what gets into issue and
-            page.
+def list_texts(*endings: str) -> list[str]:
+    """The texts of our files with one of these endings; a folder of the user's own is none of
+    them.
     """
-    endings = (".py.j2",) if code else (".py", ".j2", ".toml")
-    return "\n".join(
+    return [
         item.read_text(encoding="utf-8")
         for item in _list_files(resources.files("templates"))
         if item.name.endswith(endings)
+    ]
+
+
+def collect_literals(template: str) -> str:
+    """What a template puts out whatever it is given, and the strings in its expressions."""
+    return "\n".join(
+        text for _, kind, text in build_engine().lex(template) if kind in ("data", "string")
     )
 
 

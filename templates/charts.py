@@ -8,10 +8,6 @@ while to import, so that happens when a picture is drawn.
 
 Each `plot_…` returns one `<svg>` element for the page, of 7.4 inches' width, or an empty text where
 there is nothing to show.
-
-Words of the markup itself, which say nothing of anybody's program: path, clip, clip-path, stroke,
-linejoin, linecap, miter, butt, dasharray, transform, matrix, rotate, scale, translate, opacity,
-anchor, middle, viewBox, xlink, defs, svg, aria, role, img.
 """
 
 from __future__ import annotations
@@ -34,6 +30,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: Words of the markup itself, which say nothing of anybody's program.
+MARKUP = tuple(
+    """anchor aria butt clip clip-path clipPath dasharray defs img linecap linejoin matrix middle
+    miter opacity path role rotate scale stroke svg transform translate viewBox xlink""".split()
+)
 #: Stand-in -> CSS variable. No two may look alike to the search below.
 _COLORS = {
     "#010101": "text",

@@ -230,16 +230,18 @@ def collect_fixed_text() -> str:
     """The fixed text around a program, in the harness and in the plain forms: the string constants
     of the modules that write it, without the docstrings.
     """
-    found: list[str] = []
-    for path in _FIXED:
-        text = resources.files("anonymizer").joinpath(path).read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        found += [
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in docstrings
-        ]
-    return "\n".join(found)
+    modules = map(resources.files("anonymizer").joinpath, _FIXED)
+    return "\n".join(map(collect_constants, (path.read_text(encoding="utf-8") for path in modules)))
+
+
+def collect_constants(source: str) -> str:
+    """The string constants of a module, one a line, without the docstrings."""
+    tree = ast.parse(source)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return "\n".join(
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+    )

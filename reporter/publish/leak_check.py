@@ -24,7 +24,7 @@ from anonymizer.leakcheck.scanner import (
     find_leaks,
 )
 from anonymizer.leakcheck.terms import TermSet
-from anonymizer.leakcheck.vocabulary import collect_fixed_text
+from anonymizer.leakcheck.vocabulary import collect_constants, collect_fixed_text
 from reporter.core.errors import LeakError
 from reporter.core.kinds import Kind, Layer
 from reporter.lint.linter import RULES
@@ -52,7 +52,8 @@ from reporter.report.sections import (
     whole_model,
 )
 from reporter.report.sections.base import Section
-from templates import collect_own_text
+from templates import collect_literals, list_texts
+from templates.charts import MARKUP
 from templates.summaries import ALL_SUMMARIES
 
 #: In `private/`: what the leak check found.
@@ -83,8 +84,6 @@ OWN_SECTIONS = (
     verdict,
     whole_model,
 )
-#: Words of each picture.
-_DRAWN = ("viewBox", "clipPath")
 #: An attribute of a drawing that holds numbers and the letters of paths, and nothing else.
 _GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-]*"')
 
@@ -159,6 +158,23 @@ def check_outgoing(
     return find_leaks(read, terms, who, ours=ours, allowed=public)
 
 
+@functools.lru_cache(maxsize=2)
+def collect_own_text(code: bool = False) -> str:
+    """All text of the templates that is ours whatever the program, so that a word found in it is no
+    sign of a leak: what they put out, not what they are made of.
+
+    A folder of the user's own is not: what it says may be private, and the leak check then says so.
+
+    Args:
+        code: only what gets into program files (the regression test), not what gets into issue and
+            page.
+    """
+    found = map(collect_literals, list_texts(".py.j2" if code else ".j2"))
+    if code:
+        return "\n".join(found)
+    return "\n".join((*found, *map(collect_constants, list_texts(".py")), *list_texts(".toml")))
+
+
 @functools.lru_cache(maxsize=1)
 def _list_report_words() -> frozenset[str]:
     """The keys of report.json, what a violation of the lint weighs, and what the pictures are drawn
@@ -167,7 +183,7 @@ def _list_report_words() -> frozenset[str]:
     modules = {module.__name__ for module in OWN_SECTIONS}
     own = (kind for kind in Section.__subclasses__() if kind.__module__ in modules)
     keys = (name for kind in own for name in kind.__struct_fields__)
-    return frozenset((*keys, *get_args(Weight), *_DRAWN))
+    return frozenset((*keys, *get_args(Weight), *MARKUP))
 
 
 def refuse_leaks(leaks: Sequence[Leak], lost: str, private: Path | None = None) -> None:

@@ -84,6 +84,11 @@ COMPILERS = frozenset("g++ gcc clang icx icpx cl nvc++ GCC Clang MSC".split())
 LIBRARIES = frozenset("MKL oneDNN OpenMP XNNPACK".split())
 TRITON_BACKENDS = frozenset("amd nvidia intel cpu".split())
 
+#: What torch requires, and what these require: they are in the list of extension modules that a
+#: crash of Python prints.
+_REQUIRED = frozenset("""
+    filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing_extensions
+    """.split())
 _PACKAGES = re.compile(
     r"torch|torch-bugreport|torchvision|torchaudio|torchtext|torchdata|torchao|torchtune"
     r"|torchtitan|torchrec|torchcodec|torchmetrics"
@@ -219,6 +224,7 @@ def list_public_words() -> Iterator[str]:
         IMPLEMENTATIONS,
         COMPILERS,
         LIBRARIES,
+        _REQUIRED,
     ):
         for word in words:
             yield from re.findall(r"\w+", word)

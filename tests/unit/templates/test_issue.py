@@ -14,7 +14,7 @@ from reporter.core.signature import Signature
 from reporter.report.sections.finished_repro import NeighbourRow
 from reporter.report.sections.measurements import RungRow
 from reporter.report.sections.report_document import Report
-from templates import collect_own_text, render
+from templates import render
 from templates.issue import BODY_LIMIT, render_issue
 from templates.text import count_bytes, render_cell, render_code_block
 from templates.title import render_title
@@ -288,8 +288,3 @@ def test_a_title_says_what_the_failure_needs() -> None:
 def test_a_missing_name_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError):
         render("issues/pytorch/issue.md.j2")
-
-
-def test_house_text_for_code_is_the_smaller() -> None:
-    assert "setUp" in collect_own_text(code=True) and "Ablation" not in collect_own_text(code=True)
-    assert "Ablation" in collect_own_text() and "setUp" in collect_own_text()

@@ -16,6 +16,7 @@ from reporter.publish import leak_check
 from reporter.publish.leak_check import (
     AllowList,
     check_outgoing,
+    collect_own_text,
     refuse_if_private,
     refuse_leaks,
 )
@@ -60,6 +61,17 @@ def test_the_private_program_itself_is_refused(private: str) -> None:
     assert {"name", "string", "phrase", "rare word", "URL"} <= {
         finding.kind for finding in result.findings
     }
+
+
+def test_house_text_for_code_is_the_smaller() -> None:
+    assert "setUp" in collect_own_text(code=True) and "Ablation" not in collect_own_text(code=True)
+    assert "Ablation" in collect_own_text() and "setUp" in collect_own_text()
+
+
+@pytest.mark.parametrize("name", ["PairedRow", "GridCell", "list_neighbour_rows", "Jinja2Engine"])
+def test_a_name_of_the_templates_own_code_is_no_word_of_theirs(name: str) -> None:
+    for file in ("repro.py", "issue.md"):
+        assert not run({file: f"x = {name}\n"}, terms_of(f"class {name}: pass")).passed
 
 
 def test_keys_of_all_sections_are_ours_but_those_of_the_machine_and_of_triton() -> None:

@@ -111,6 +111,12 @@ def test_what_the_target_withheld_is_looked_for(tmp_path: Path) -> None:
     assert found(around(tmp_path, None, "2.13.0+falconridge.7"), "torch 2.13.0+falconridge.7")
 
 
+def test_what_torch_requires_is_everybodys(tmp_path: Path) -> None:
+    terms = around(tmp_path, None, "MarkupSafe", "markupsafe", "falconridge")
+    assert not found(terms, "Extension modules: markupsafe._speedups (total: 1)")
+    assert found(terms, "Extension modules: falconridge._speedups (total: 1)")
+
+
 def test_an_honest_report_passes_on_this_machine(tmp_path: Path) -> None:
     """Its own variables, mounts and packages are those of whoever runs the tests."""
     texts = {f"issue{n}.md": data.text(x) for n, x in enumerate((data.CRASH, data.GRADIENT))}

@@ -15,7 +15,7 @@ import pytest
 from anonymizer.leakcheck.scanner import collect_private_terms
 from reporter.core.errors import AuthenticationError, LeakError, UsageError
 from reporter.core.settings import Options
-from reporter.publish.leak_check import AllowList
+from reporter.publish.leak_check import AllowList, collect_own_text
 from reporter.report.folder import ALLOW_LIST, OLD_ALLOW_LIST
 from reporter.store.reports import compute_key
 from reporter.tracker.filing import FilingRequest, file
@@ -23,7 +23,6 @@ from reporter.tracker.manual_form import build_form
 from reporter.tracker.outcome import FilingResult, PreviewResult
 from reporter.tracker.repository import Repository
 from reporter.tracker.submission import NO_WORDS, WITH_WORDS, add_words, read_submission
-from templates import collect_own_text
 from templates.text import count_bytes
 from tests.support.created import command
 from tests.support.github.submitter import WORDS, RecordedPrompt, copied, run_file
