@@ -4,9 +4,19 @@ that say nothing.
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import os
 import re
+import sys
+import tempfile
 import unicodedata
-from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _FRAME = re.compile(r'(?P<before>File ")(?P<path>[^"\n]+)(?P<after>")')
 _PACKAGE = re.compile(r".*[/\\](?:site|dist)-packages[/\\]")
@@ -14,6 +24,12 @@ _STDLIB = re.compile(r".*[/\\]lib[/\\]python3\.\d+[/\\]")
 _ABSOLUTE = re.compile(
     r"(?<![\w.<>/~:-])(?:/[\w.+@~-]+){2,}/?|\b[A-Za-z]:\\(?:[\w.+@ ~-]+\\)*[\w.+@~-]+"
 )
+#: Between quotes a path may have blanks. JSON escapes the second quote.
+_QUOTED = re.compile(
+    r"(?P<quote>['\"`])(?P<path>/[^/'\"`\n\\]+/[^'\"`\n\\]*|[A-Za-z]:\\[^'\"`\n]*?)(?=\\*(?P=quote))"
+)
+#: What ends a path where nothing else tells its end.
+_UNUSUAL = re.compile(r"[^\w.+@~/-]")
 #: What stands right behind a compiler's flag.
 _SEARCHED = re.compile(r"(?<=\s-[IL])/\S+")
 #: Inductor's account of a C++ compile that failed, and the compiler that it had called.
@@ -26,7 +42,20 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _SYSTEM = re.compile(r"/(?:usr|lib|lib64|bin|proc|sys|dev|etc)/")
 #: Control and format characters (direction marks among them), and halves of pairs.
 _UNSEEN = ("Cc", "Cf", "Cs")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+#: The blocks of Markdown, by markdown-it's names for them.
+_BLOCKS = (
+    "fence",
+    "code",
+    "blockquote",
+    "hr",
+    "list",
+    "reference",
+    "html_block",
+    "heading",
+    "lheading",
+)
+#: A paragraph that stands behind a text to see whether it would be one there.
+_NEXT = "next"
 
 
 def render_code_block(text: str, language: str = "") -> str:
@@ -52,42 +81,61 @@ def _put_between_ticks(line: str) -> str:
     return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
 
 
-def track_fences(text: str) -> Iterator[tuple[str, str | None]]:
-    """Each line of a Markdown text with the fence that is open after it."""
-    opened: str | None = None
-    for line in text.splitlines():
-        found = _FENCE.fullmatch(line)
-        if found is not None:
-            ticks, rest = found.groups()
-            if opened is None:
-                if ticks[0] == "~" or "`" not in rest:  # an info string has no backticks
-                    opened = ticks
-            elif ticks[0] == opened[0] and len(ticks) >= len(opened) and not rest.strip():
-                opened = None
-        yield line, opened
+@functools.lru_cache(maxsize=1)
+def _build_parser() -> MarkdownIt:
+    """Of blocks alone, so that no text takes long."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("zero", {"maxNesting": 50, "html": True}).enable(list(_BLOCKS))
 
 
-def find_open_fence(text: str) -> str | None:
-    """The fence that a Markdown text opens and does not close, or None."""
-    states = [opened for _, opened in track_fences(text)]
-    return states[-1] if states else None
+def list_fences(text: str) -> list[tuple[str, str]]:
+    """The code blocks between fences of a Markdown text: what stands behind the first fence, and
+    the code.
+    """
+    tokens = _build_parser().parse(text)
+    return [(token.info.strip(), token.content) for token in tokens if token.type == "fence"]
 
 
 def list_headings(text: str) -> list[str]:
-    """The heading lines of a Markdown text, those in code blocks aside."""
-    found, inside = [], None
-    for line, opened in track_fences(text):
-        if inside is None and opened is None and re.match(r"#{1,6}(\s|$)", line):
-            found.append(line.strip())
-        inside = opened
-    return found
+    """The heading lines of a Markdown text, those in other blocks aside."""
+    lines = text.split("\n")
+    return [
+        lines[token.map[0]].strip()
+        for token in _build_parser().parse(text)
+        if token.type == "heading_open" and token.markup[0] == "#" and not token.level and token.map
+    ]
 
 
-def close_fences(text: str) -> str:
-    """A person's own Markdown, with the fence closed that it left open."""
+def find_open_block(text: str) -> str | None:
+    """The mark that begins the last block of a Markdown text where whatever follows would belong to
+    it, too: a fence, or the beginning of a comment in HTML. None where it would not.
+    """
+    last = _parse_last(text)
+    if last is None or last.type != "html_block":
+        return last and last.markup
+    return last.content.split(maxsplit=1)[0]
+
+
+def _parse_last(text: str) -> Token | None:
+    """The block that takes in what follows a text."""
+    last = _build_parser().parse(f"{text}\n\n{_NEXT}")[-1]
+    return last if last.content.rstrip().endswith(_NEXT) else None
+
+
+def close_blocks(text: str) -> str:
+    """A person's own Markdown: the fence closed that it left open, and a comment in HTML that it
+    left open shown as it is.
+    """
     text = escape_unseen(text).strip()
-    opened = find_open_fence(text)
-    return text if opened is None else f"{text}\n{opened}"
+    last = _parse_last(text)
+    if last is None or last.map is None:
+        return text
+    if last.type == "fence":
+        return f"{text}\n{last.markup}"
+    lines = text.split("\n")
+    lines[last.map[0]] = lines[last.map[0]].replace("<", "&lt;", 1)
+    return close_blocks("\n".join(lines))
 
 
 def escape_unseen(text: str) -> str:
@@ -174,12 +222,27 @@ def tidy_log(text: str) -> str:
     their folders, and a C++ compiler is called by its family.
     """
     text = _with_known_compiler(text)
+    for root in _list_unusual_roots():
+        text = re.sub(rf"{re.escape(root)}(?=/)", "/~", text)
+    text = _QUOTED.sub(lambda found: found["quote"] + _tidy_path(found["path"]), text)
     text = _FRAME.sub(
         lambda found: found["before"] + _tidy_path(found["path"]) + found["after"], text
     )
     for pattern in (_SEARCHED, _ABSOLUTE):
         text = pattern.sub(lambda found: _tidy_path(found.group()), text)
     return _ADDRESS.sub("0x…", text)
+
+
+def _list_unusual_roots() -> list[str]:
+    """The folders of this machine that paths begin with and whose end in a text cannot be seen, as
+    they have a blank; the longest first.
+    """
+    found = {str(tempfile.gettempdir()), sys.prefix, os.environ.get("VIRTUAL_ENV", "")}
+    with contextlib.suppress(RuntimeError):  # there is no home
+        found.add(str(Path.home()))
+    with contextlib.suppress(FileNotFoundError):
+        found.add(os.getcwd())
+    return sorted(filter(_UNUSUAL.search, found), key=len, reverse=True)
 
 
 def _with_known_compiler(text: str) -> str:

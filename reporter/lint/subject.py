@@ -18,9 +18,9 @@ from reporter.report.reading import read_report
 from reporter.report.sections.report_document import Report
 from templates import issue_forms
 from templates.issue_forms import IssueForm
-from templates.text import track_fences
+from templates.text import list_fences
 
-_PYTHON = re.compile(r"\s*(?:`{3,}|~{3,})\s*(?:py|python|python3)\b", re.IGNORECASE)
+_PYTHON = re.compile(r"(?:py|python|python3)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,4 @@ def _read_text(path: Path) -> str:
 
 def find_python_block(body: str) -> str | None:
     """The first Python code block of a Markdown text."""
-    lines: list[str] | None = None
-    before: str | None = None
-    for line, opened in track_fences(body):
-        if lines is not None and opened is None:
-            return "\n".join(lines) + "\n"
-        if lines is not None:
-            lines.append(line)
-        elif before is None and opened is not None and _PYTHON.match(line):
-            lines = []
-        before = opened
-    return None
+    return next((code for info, code in list_fences(body) if _PYTHON.match(info)), None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 from reporter.report.folder import ISSUE, REPORT, TEST
-from templates.text import find_open_fence, list_headings
+from templates.text import find_open_block, list_headings
 
 _TITLE_LIMIT = 256
 _MARKER = "<!-- bugreport-key: "
@@ -41,8 +41,8 @@ def _check_length(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _check_fence(subject: LintSubject) -> Iterator[Hit]:
-    if subject.body is not None and (opened := find_open_fence(subject.body)):
-        yield ISSUE, None, f"a code block is opened by {opened} and never closed"
+    if subject.body is not None and (opened := find_open_block(subject.body)):
+        yield ISSUE, None, f"a block is opened by {opened} and never closed"
 
 
 def _check_repro_inside(subject: LintSubject) -> Iterator[Hit]:

@@ -13,7 +13,7 @@ from templates import issue_forms
 from templates.issue import render_issue, try_form
 from templates.issue_forms import FormError
 from templates.sample import REPRO, build_sample
-from templates.text import find_open_fence, list_headings
+from templates.text import find_open_block, list_headings
 
 HEADINGS = {
     "pytorch": ["### 🐛 Describe the bug", "### Error logs", "### Versions"],
@@ -73,7 +73,7 @@ def test_hostile_texts_stay_texts(name: str, hostile: str) -> None:
     found = [line for line in list_headings(body) if line in HEADINGS[name]]
     assert [line for line in HEADINGS[name] if line in found] == HEADINGS[name]
     assert len(list_headings(body)) <= len(HEADINGS[name]) + own
-    assert find_open_fence(body) is None
+    assert find_open_block(body) is None
     assert REPRO.strip() in body
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ufeff\x00-\x08\x0b-\x1f]", text)
     for line in body.splitlines():

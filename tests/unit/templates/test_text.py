@@ -4,9 +4,20 @@ machine.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from templates.text import count_bytes, find_open_fence, render_cell, render_code, shorten, tidy_log
+from templates.text import (
+    close_blocks,
+    count_bytes,
+    find_open_block,
+    list_headings,
+    render_cell,
+    render_code,
+    shorten,
+    tidy_log,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +31,11 @@ from templates.text import count_bytes, find_open_fence, render_cell, render_cod
         ('File "/home/jo/secret-project/repro.py"', 'File "repro.py"'),
         ("see /tmp/torchinductor_jo/ab/cab.cpp:12", "see cab.cpp:12"),
         (r"see C:\Users\jo\x.py", "see x.py"),
+        ("no file: '/data/loan desk/user rank/w.bin'", "no file: 'w.bin'"),
+        ('no file: "/data/loan desk/w 1.bin"', 'no file: "w 1.bin"'),
+        (r'{"a": "of \"/data/loan desk/w.bin\""}', r'{"a": "of \"w.bin\""}'),
+        (r"no file: 'D:\loan desk\user rank\w 1.bin'", "no file: 'w 1.bin'"),
+        ("operands of '/': 'a/b c/d', '/x'", "operands of '/': 'a/b c/d', '/x'"),
         ("/usr/bin/ld failed at 0x7f12ab34cd56", "/usr/bin/ld failed at 0x…"),
         (
             "Command:\n/opt/kestrel/falconridge-g++ a.cpp\n\n"
@@ -35,6 +51,18 @@ from templates.text import count_bytes, find_open_fence, render_cell, render_cod
 )
 def test_a_log_loses_the_paths_and_addresses_of_its_machine(before: str, after: str) -> None:
     assert tidy_log(before) == after
+
+
+def test_a_root_with_a_blank_is_known_by_its_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "jo quark"
+    work = home / "loan desk"
+    work.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(work)
+    before = f"{work}/run/x.py:1 {home}/v/lib/python3.11/site-packages/torch/a.py {home}/y.py"
+    assert tidy_log(before) == "x.py:1 torch/a.py y.py"
 
 
 def test_shorten_keeps_both_ends_and_whole_characters() -> None:
@@ -70,7 +98,36 @@ def test_an_entity_is_written_only_where_it_is_read_as_one() -> None:
         ("``` a`b", None),
         ("```\n``` x\n", "```"),
         ("    ```\n", None),
+        ("1. ```python\n   x = 1\n   ```", None),
+        ("1. ```python\n   x = 1", None),
+        ("a\u2028```\nb", None),
+        ("<!-- todo", "<!--"),
+        ("<!-- todo\n\nmore", "<!--"),
+        ("<!-- todo -->", None),
+        ("<details>\n```\na", None),
     ],
 )
-def test_open_fences_are_found(text: str, opened: str | None) -> None:
-    assert find_open_fence(text) == opened
+def test_open_blocks_are_found(text: str, opened: str | None) -> None:
+    assert find_open_block(text) == opened
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("1. ```python\n   x = 1\n   ```", "1. ```python\n   x = 1\n   ```"),
+        ("a\u2028```\nb", "a\u2028```\nb"),
+        ("a\n~~~~\nb", "a\n~~~~\nb\n~~~~"),
+        ("<!-- todo", "&lt;!-- todo"),
+        ("a <!-- b -->\n\n<!-- todo\n\n<?php", "a <!-- b -->\n\n&lt;!-- todo\n\n&lt;?php"),
+        ("<!-- said -->\nso", "<!-- said -->\nso"),
+        ("<!-- todo\n\n```\na", "&lt;!-- todo\n\n```\na\n```"),
+    ],
+)
+def test_what_follows_a_persons_own_text_is_not_in_it(text: str, closed: str) -> None:
+    assert close_blocks(text) == closed
+    assert find_open_block(closed) is None
+
+
+def test_headings_are_those_of_the_text_itself() -> None:
+    text = "# a\n\n- # b\n\n```\n# c\n```\n\n<!--\n# d\n-->\n\n## e ##\nf\n---\n    # g\n"
+    assert list_headings(text) == ["# a", "## e ##"]
