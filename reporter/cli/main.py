@@ -89,7 +89,7 @@ def _run_command(verb: str, argv: list[str]) -> int:
         argv = parameters.end_own_options(argv)
     return shell.guard(
         lambda: _parse_and_run(verb, argv),
-        as_json=parameters.wants_json(argv),
+        as_json=parameters.wants_json(argv, verb in RUNS_SCRIPT),
         help_of=f"bugreport {verb}",
     )
 

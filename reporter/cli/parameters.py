@@ -162,9 +162,10 @@ def end_own_options(argv: list[str]) -> list[str]:
     return argv
 
 
-def wants_json(argv: list[str]) -> bool:
+def wants_json(argv: list[str], runs_script: bool) -> bool:
     """Whether stdout is promised to a JSON document, known even when the rest cannot be parsed."""
-    spoken = [flag for _, flag in _list_own_flags(argv) if flag in ("--json", "--no-json")]
+    flags = _list_own_flags(argv, runs_script)
+    spoken = [flag for _, flag in flags if flag in ("--json", "--no-json")]
     if spoken:
         return spoken[-1] == "--json"
     word = os.environ.get(ENVIRONMENT_PREFIX + "JSON", "")
@@ -176,14 +177,18 @@ def _has_attached_value(word: str, flag: str) -> bool:
     return "=" in word if flag.startswith("--") else word.index(flag[1]) < len(word) - 1
 
 
-def _list_own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
-    """Position and name of each flag before SCRIPT."""
+def _list_own_flags(argv: list[str], runs_script: bool = True) -> Iterator[tuple[int, str]]:
+    """Position and name of each flag before SCRIPT; all of them where the command runs none."""
     with_value = {flag for s in list_settings().values() if not s.is_switch for flag in s.flags}
     position = 0
     while position < len(argv):
         word = argv[position]
-        if word == "--" or not word.startswith("-") or word == "-":
+        is_flag = word.startswith("-") and word != "-"
+        if word == "--" or runs_script and not is_flag:
             return
+        if not is_flag:
+            position += 1
+            continue
         flags = (
             [word.partition("=")[0]] if word.startswith("--") else _split_letters(word, with_value)
         )

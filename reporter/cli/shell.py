@@ -25,12 +25,15 @@ _INTERNAL_ERROR = 70
 # What a shell reports for a process whose reader went away (128 + SIGPIPE), as in `bugreport env |
 # head -1`.
 _READER_GONE = 141
+#: Characters of a file's name in a sentence.
+_NAME_LIMIT = 200
 #: By errno: what the machine lacks, and the way out.
 _MACHINE = {
     errno.ENOSPC: ("the disk is full", "make room, or name a folder elsewhere with --output"),
     errno.EDQUOT: ("the disk quota is used up", "make room, or name a folder elsewhere"),
     errno.EROFS: ("the file system is read-only", "name a folder elsewhere with --output"),
     errno.EMFILE: ("too many files are open", "raise the limit with `ulimit -n 1024`"),
+    errno.ENAMETOOLONG: ("a name is longer than files can have", "name a file or an issue"),
     errno.ENFILE: ("the machine has no more open files", "close other programs"),
 }
 
@@ -88,6 +91,7 @@ def guard(
         help_of: the command whose --help a refused command line points to.
         error_code: as `finish` has it.
     """
+    _replace_closed_streams()
     try:
         code = work()
         sys.stdout.flush()
@@ -101,6 +105,17 @@ def guard(
         if error_code is None or own_code == Interruption.exit_code:
             return _fail(own_code, sentence, as_json)
         return _fail(error_code, sentence, as_json)
+
+
+def _replace_closed_streams() -> None:
+    """Opens what the shell has closed (`>&-`), before another file gets its number and the words
+    that were meant for nobody.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def _explain(error: BaseException, help_of: str) -> tuple[int, str]:
@@ -134,8 +149,9 @@ def _find_machine_error(error: BaseException) -> UsageError | None:
     while seen is not None:
         if isinstance(seen, OSError) and seen.errno in _MACHINE:
             what, way_out = _MACHINE[seen.errno]
-            place = f" ({seen.filename})" if isinstance(seen.filename, (str, os.PathLike)) else ""
-            return UsageError(f"{what}{place}; {way_out}")
+            name = str(seen.filename) if isinstance(seen.filename, (str, os.PathLike)) else ""
+            name = name if len(name) <= _NAME_LIMIT else f"{name[: _NAME_LIMIT - 1]}…"
+            return UsageError(f"{what} ({name}); {way_out}" if name else f"{what}; {way_out}")
         seen = seen.__cause__ or seen.__context__
     return None
 

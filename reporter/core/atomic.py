@@ -22,6 +22,17 @@ def write_atomically(path: Path, text: str) -> None:
         return
     path = Path(os.path.realpath(path))
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~read_umask()
+    replace_file(path, text, mode)
+
+
+def replace_file(path: Path, text: str, mode: int) -> None:
+    """Puts a file in UTF-8 with these permissions in the place of what is there, a link included.
+
+    Nobody else can read it before it has them.
+
+    Raises:
+        OSError: it cannot be written; the old file is as it was.
+    """
     descriptor, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with open(descriptor, "w", encoding="utf-8") as file:

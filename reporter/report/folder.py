@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from reporter.core.atomic import read_umask
+from reporter.core.atomic import read_umask, replace_file
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
 
@@ -129,12 +129,8 @@ def check_output(output: Path, *, replace: bool = False) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file for the user's eyes alone, mode 0600 from its first byte on."""
-    path.unlink(missing_ok=True)
-    with open(
-        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
-    ) as file:
-        file.write(text)
+    """Writes a file for the user's eyes alone, mode 0600 from its first byte on, as a whole."""
+    replace_file(path, text, 0o600)
 
 
 def _check_name(name: str) -> str:
@@ -166,7 +162,7 @@ def _fill(folder: Path, contents: Mapping[str, bytes], kept: Path) -> None:
         else:
             shutil.copy2(path, secret / path.name, follow_symlinks=False)
     for name, data in contents.items():
-        _write(folder / name, data)
+        _write(folder / name, data, 0o600 if PurePosixPath(name).parts[0] == PRIVATE else 0o644)
     for path in (secret, *secret.rglob("*")):
         if not path.is_symlink():
             os.chmod(path, 0o700 if path.is_dir() else 0o600)
@@ -175,11 +171,10 @@ def _fill(folder: Path, contents: Mapping[str, bytes], kept: Path) -> None:
             _sync(path)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    is_private = PRIVATE in path.parts
     path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if is_private else 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as target:
         target.write(data)
         target.flush()

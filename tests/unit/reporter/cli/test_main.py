@@ -224,9 +224,18 @@ def test_a_command_line_that_cannot_be_used(
     assert message in captured.err
 
 
-def test_a_refused_command_line_under_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["env", "--json", "--bogus"]) == 2
+@pytest.mark.parametrize(
+    "line", ["env --json --bogus", "triage x.md --json --bogus", "check --torch 2.6 --json --bogus"]
+)
+def test_a_refused_command_line_under_json(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 2
     assert json.loads(capsys.readouterr().out)["error"]["exit_code"] == 2
+
+
+@pytest.mark.parametrize("line", ["create --bogus x.py --json", "triage --bogus -- --json"])
+def test_json_of_the_script_is_none_of_ours(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 2
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("line", ["", "--help", "-h"])

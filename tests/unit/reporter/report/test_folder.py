@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reporter.core.atomic import read_umask
 from reporter.core.errors import UsageError
 from reporter.report.folder import (
     check_output,
@@ -186,3 +187,28 @@ def test_names_stay_inside(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError):
         write_report(tmp_path / "report", {name: "x"}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_called_private_above_the_report_hides_nothing_of_it(tmp_path: Path) -> None:
+    written = write_report(tmp_path / "private" / "r", {"repro.py": "x"}, {"log": "y"})
+    assert stat.S_IMODE((written / "repro.py").stat().st_mode) == 0o644 & ~read_umask()
+    assert stat.S_IMODE((written / "private" / "log").stat().st_mode) == 0o600
+
+
+def test_a_private_file_is_replaced_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "issue.sha256", tmp_path / "other"
+    other.write_text("other")
+    path.symlink_to(other)
+    write_private(path, "old")
+    assert other.read_text() == "other" and not path.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    def break_off(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        write_private(path, "new")
+    assert path.read_text() == "old" and sorted(tmp_path.iterdir()) == [path, other]
