@@ -35,6 +35,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "fence": text.render_code_block,
     "cell": text.render_cell,
     "code": text.render_code,
+    "pluralize": text.pluralize,
     "closed": text.close_blocks,
     "number": text.format_number,
     "one_line": text.fit_on_line,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from templates.text import format_number
+from templates.facts import describe_off
+from templates.text import format_number, pluralize
 
 #: What two results may differ by that are not held against float64, where eager's own error is not
 #: known (the tolerance of `same` in `torch/_dynamo/utils.py`).
@@ -53,23 +54,23 @@ def describe_error_map(found: Mapping[str, Any] | None) -> str:
     if not found:
         return ""
     shape = " × ".join(map(str, found["shape"])) or "a scalar"
-    worst = "not a number" if found["max"] is None else format_number(found["max"])
+    unknown = "by what is not a number"
+    worst = unknown if found["max"] is None else f"by {format_number(found['max'])}"
+    which = f"Output {found['output']} ({shape}), one of {found['of']}"
     return (
-        f"Output {found['output'] + 1} of {found['of']} ({shape}): {found['off']} of"
-        f" {found['elements']} elements are off, the worst by {worst}, against"
-        f" {found['reference']}."
+        f"{which if found['of'] > 1 else f'The output ({shape})'}: {describe_off(found)}, the worst"
+        f" {worst}, against {found['reference']}."
     )
 
 
 def describe_graphs(measured: Mapping[str, Any]) -> str:
     """One sentence on how Dynamo captures the repro."""
-    count = measured.get("graphs")
-    if not count:
+    graphs = measured.get("graphs")
+    if not graphs:
         return ""
     breaks = len(measured.get("graph_breaks") or ())
-    what = f"{count} graph{'s' if count != 1 else ''}"
-    return f"Dynamo captures the repro as {what}" + (
-        f"; it breaks at {breaks} place{'s' if breaks != 1 else ''}, marked below."
+    return f"Dynamo captures the repro as {pluralize(graphs, 'graph')}" + (
+        f"; it breaks at {pluralize(breaks, 'place')}, marked below."
         if breaks
         else ", without a graph break."
     )

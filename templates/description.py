@@ -15,6 +15,7 @@ from templates.facts import (
     LAYER_NAMES,
     PLACEHOLDER,
     PROPERTY_NAMES,
+    describe_off,
     is_eager,
     is_effect,
     is_exception,
@@ -87,7 +88,12 @@ def _write_what(report: Mapping[str, Any], log: str) -> str:
         said = _CACHE_WHAT
     if verdict.get("is_raised_by_exported"):
         said = _EXPORTED_CALL_WHAT
-    what = said.format(compiler=name_compiler(report), exception=name_exception(verdict) + where)
+    for name, value in (
+        ("compiler", name_compiler(report)),
+        ("exception", name_exception(verdict) + where),
+    ):
+        said = said.replace(f"{{{name}}}", value)
+    what = said
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
     used = (
@@ -232,9 +238,7 @@ def _describe_wrong_result(report: Mapping[str, Any]) -> tuple[str, str]:
     verdict = report["verdict"]
     kind = verdict["kind"]
     actual = (
-        render_code(verdict["message"])
-        if verdict["message"]
-        else fit_on_line(verdict["summary"], 300)
+        render_code(verdict["message"]) if verdict["message"] else _make_clause(verdict["summary"])
     )
     if is_effect(verdict):
         return "the same state as eager mode leaves", actual
@@ -251,6 +255,12 @@ def _describe_wrong_result(report: Mapping[str, Any]) -> tuple[str, str]:
         actual += _describe_numbers(worst, actual)
     reference = "with the same inputs in float64, rounded" if is_eager(report) else "in eager mode"
     return f"the same as {reference}, within the default tolerances", actual
+
+
+def _make_clause(sentence: str) -> str:
+    """A sentence without its full stop and, but for a name such as AOTAutograd, its capital."""
+    line = fit_on_line(sentence, 300).rstrip(".")
+    return line[:1].lower() + line[1:] if line[1:2].islower() else line
 
 
 def _show_pair(verdict: Mapping[str, Any]) -> str | None:
@@ -316,7 +326,7 @@ def _describe_elements(report: Mapping[str, Any]) -> str:
         f" compiled {render_code(_write(row['compiled']))}"
         for row in worst
     ]
-    return f"{which}{found['off']} of {found['elements']} elements are off: {'; '.join(rows)}"
+    return f"{which}{describe_off(found)}: {'; '.join(rows)}"
 
 
 def _write(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from anonymizer.kinds import CRASHES, EXPORTERS, Backend, Compiler, Kind, Layer
 from templates import kernel
-from templates.text import render_code
+from templates.text import pluralize, render_code
 
 BACKENDS = tuple(Backend)
 LAYER_NAMES = {
@@ -113,3 +113,9 @@ def name_subject(report: Mapping[str, Any]) -> str:
     if kernel.is_kernel(report):
         return f"Triton {report['triton']['version']}"
     return f"torch {report['torch']}"
+
+
+def describe_off(found: Mapping[str, Any]) -> str:
+    """How many elements are off: `1 of 16 elements is off`."""
+    verb = "is" if found["off"] == 1 else "are"
+    return f"{found['off']} of {pluralize(found['elements'], 'element')} {verb} off"

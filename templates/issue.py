@@ -47,12 +47,12 @@ def render_issue(report: Mapping[str, Any], repro: str, form: IssueForm | None =
     tidy = tidy_log(report["issue"]["error_log"])
     log = escape_unseen(cut_log(tidy)).strip()
     versions = render_versions(report["issue"]["environment"])
-    room = form.limit - _MARGIN - count_bytes(_render_body(form, report, repro, "", versions))
+    room = form.limit - _MARGIN - len(_render_body(form, report, repro, "", versions))
     if room < 0:
         versions = shorten(versions, max(0, count_bytes(versions) + room))
         room = 0
     body = _render_body(form, report, repro, shorten(log, room), versions)
-    if count_bytes(body) > form.limit:
+    if len(body) > form.limit:
         raise ValueError(
             f"the repro alone is past the tracker's limit of {form.limit:,} characters"
         )

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from templates.text import pluralize
+
 _FRAME = re.compile(r'\s*File "([^"]+)", line \d+')
 _PLACE = re.compile(r'^  File "([^"]+)", line \d+, in (\S+)', re.MULTILINE)
 #: What Python draws below a line of source; the line itself says it, and there are as many of them
@@ -147,10 +149,7 @@ def _without_notes(lines: Sequence[str]) -> Iterator[str]:
 
 def _write_notes_gap(missing: int) -> Iterator[str]:
     if missing:
-        yield (
-            f"[... {missing} line{'s' if missing != 1 else ''} of the compiler's notes left out"
-            " ...]"
-        )
+        yield f"[... {pluralize(missing, 'line')} of the compiler's notes left out ...]"
 
 
 def find_raising_frame(text: str) -> tuple[str, str] | None:
@@ -200,7 +199,7 @@ def _keep(run: Sequence[_Piece], last: int) -> Iterator[str]:
 
 def _write_frames_gap(missing: int) -> Iterator[str]:
     if missing:
-        yield f"  [... {missing} frame{'s' if missing != 1 else ''} left out ...]"
+        yield f"  [... {pluralize(missing, 'frame')} left out ...]"
 
 
 def _shorten(lines: tuple[str, ...]) -> Iterator[str]:
@@ -209,5 +208,5 @@ def _shorten(lines: tuple[str, ...]) -> Iterator[str]:
         return
     head = _MESSAGE_LINES // 2
     yield from lines[:head]
-    yield f"[... {len(lines) - _MESSAGE_LINES} lines left out ...]"
+    yield f"[... {pluralize(len(lines) - _MESSAGE_LINES, 'line')} left out ...]"
     yield from lines[len(lines) - (_MESSAGE_LINES - head) :]

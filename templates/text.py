@@ -54,6 +54,8 @@ _BLOCKS = (
     "heading",
     "lheading",
 )
+#: What CommonMark reads from the left: an escape, a code span, backticks that are none, HTML.
+_CELL = re.compile(r"\\.|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|`+|<")
 #: A paragraph that stands behind a text to see whether it would be one there.
 _NEXT = "next"
 
@@ -112,9 +114,9 @@ def find_open_block(text: str) -> str | None:
     it, too: a fence, or the beginning of a comment in HTML. None where it would not.
     """
     last = _parse_last(text)
-    if last is None or last.type != "html_block":
-        return last and last.markup
-    return last.content.split(maxsplit=1)[0]
+    if last is None:
+        return None
+    return last.content.split(maxsplit=1)[0] if last.type == "html_block" else last.markup
 
 
 def _parse_last(text: str) -> Token | None:
@@ -193,8 +195,8 @@ def render_cell(text: str, limit: int = 120) -> str:
     """
     # GitHub splits a row at bars before it looks for spans, but inside of a span it shows an entity
     # as it is written
-    parts = re.split(r"(`+[^`]*`+)", fit_on_line(text, limit).replace("|", "\\|"))
-    return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
+    line = fit_on_line(text, limit).replace("|", "\\|")
+    return _CELL.sub(lambda found: "&lt;" if found.group() == "<" else found.group(), line)
 
 
 def render_span(text: str) -> str:
@@ -206,6 +208,16 @@ def render_span(text: str) -> str:
         r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", fit_on_line(text, 300)
     )
     return _put_between_ticks(line)
+
+
+def pluralize(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: `1 line`, `2 lines`.
+
+    Args:
+        noun: of one.
+        plural: of several, where it is not the noun with an s.
+    """
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def format_number(value: object) -> str:

@@ -18,6 +18,7 @@ from anonymizer.graph.expressions import (
     write_constructor,
     write_literal,
 )
+from anonymizer.graph.identifiers import name_size
 from anonymizer.graph.ir import (
     Graph,
     Input,
@@ -34,9 +35,6 @@ from anonymizer.graph.layouts import write_shared_storage, write_tensor
 from anonymizer.graph.recipes import parenthesize_operand
 from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproBody, indent
 from anonymizer.kinds import assert_never
-
-#: What sizes that change are called; further ones are numbered.
-_SIZE_NAMES = "nmkhlpq"
 
 
 class _Statements:
@@ -153,8 +151,7 @@ class Emitter:
         if not re.fullmatch(r"[a-z]\d+", symbol) or len(self.graph.runs) < 2:
             return size
         if symbol not in self.sizes:
-            row, place = divmod(len(self.sizes), len(_SIZE_NAMES))
-            self.sizes[symbol] = (f"{_SIZE_NAMES[place]}{row + 1 if row else ''}", size)
+            self.sizes[symbol] = (name_size(len(self.sizes)), size)
         return self.sizes[symbol][0]
 
     def _list_size_defaults(self) -> tuple[tuple[str, int], ...]:

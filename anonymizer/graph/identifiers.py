@@ -1,10 +1,15 @@
-"""Names of variables in a syntax tree: which there are, and expressions in their place."""
+"""Names of variables in a syntax tree: which there are, and expressions in their place; names for
+sizes.
+"""
 
 from __future__ import annotations
 
 import ast
 import copy
 from collections.abc import Mapping
+
+#: Of sizes that change from call to call; further ones are numbered.
+_SIZE_NAMES = "nmkhlpq"
 
 
 def find_names(*trees: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:
@@ -41,3 +46,9 @@ def _spread(argument: ast.expr) -> list[ast.expr]:
     if isinstance(argument, ast.Starred) and isinstance(argument.value, (ast.Tuple, ast.List)):
         return argument.value.elts
     return [argument]
+
+
+def name_size(index: int) -> str:
+    """What the sizes that change are called, the first by index 0: n, m, …, then n2, m2, …"""
+    row, place = divmod(index, len(_SIZE_NAMES))
+    return f"{_SIZE_NAMES[place]}{row + 1 if row else ''}"

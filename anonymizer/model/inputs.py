@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
+from anonymizer.graph.identifiers import name_size
 from anonymizer.graph.ir import TensorMeta
 from anonymizer.graph.layouts import write_shared_storage, write_tensor
 from anonymizer.graph.recipes import parenthesize_operand
@@ -84,7 +85,7 @@ def name_varying_sizes(
         for dim, size in enumerate(item.meta.shape):
             column = _collect_sizes(item, dim)
             if len(set(column)) > 1 and -1 not in column and column not in columns:
-                columns[column] = ("nmkhlpq"[len(columns) % 7], size)
+                columns[column] = (name_size(len(columns)), size)
     if not columns:
         return {}, ()
     times = max(map(len, columns))

@@ -189,10 +189,12 @@ class Writer:
         ]
 
     def _group_by_class(self) -> dict[str, list[int]]:
-        """The modules of the private model behind each class."""
+        """The modules of the private model behind each class; a sequence has none."""
         found: dict[str, list[int]] = {}
         for module, block in self.blocks.items():
-            found.setdefault(NAME if module == ROOT else block.cls.split()[0], []).append(module)
+            name = NAME if module == ROOT else block.cls
+            if name.isidentifier():
+                found.setdefault(name, []).append(module)
         return found
 
     def _sort_into_levels(self) -> list[list[int]]:

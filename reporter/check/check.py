@@ -28,6 +28,7 @@ from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments.selection import Selection, select_releases
 from reporter.store.database import find_store_path, open_store
 from reporter.tracker.preview import Prompt
+from templates.text import pluralize
 
 
 def check(
@@ -144,7 +145,7 @@ def _run(
         tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
     progress.begin_stage(
         "check",
-        f"{_render_count(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before",
+        f"{pluralize(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before",
     )
 
     def keep(check: CheckResult) -> None:
@@ -202,7 +203,3 @@ def belongs(cell: Cell, shard: tuple[int, int] | None) -> bool:
     return (
         int.from_bytes(hashlib.sha256(cell[0].encode()).digest()[:8], "big") % count == number - 1
     )
-
-
-def _render_count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -29,6 +29,7 @@ from reporter.execution.fresh_process import run_fresh
 from reporter.report.sections.base import build_section
 from reporter.report.sections.debugging_tools import CollectorRow, EvidenceSection, PublicBreak
 from reporter.report.sections.triton import GeneratedKernelsSection
+from templates.text import pluralize
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60
@@ -241,7 +242,7 @@ def _read_graph(path: Path, backward: bool) -> Excerpt | str:
         if line.strip() and not line.strip().startswith(("#", "=====", "TRACED GRAPH"))
     ]
     if not lines or len(lines) > _MAX_GRAPH:
-        return f"the graph of AOTAutograd has {len(lines)} lines"
+        return f"the graph of AOTAutograd has {pluralize(len(lines), 'line')}"
     return Excerpt("The graph that AOTAutograd makes of the repro", "python", "\n".join(lines))
 
 

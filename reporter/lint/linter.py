@@ -11,6 +11,7 @@ from reporter.lint import code_rules, safety_rules, text_rules
 from reporter.lint.rule import Rule
 from reporter.lint.subject import LintSubject
 from reporter.report.sections.outgoing import RuleViolation
+from templates.text import pluralize
 
 RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.RULES)
 
@@ -49,7 +50,7 @@ class LintResult:
             for violation in self.findings
         ]
         errors = sum(violation.weight == "error" for violation in self.findings)
-        last = f"lint: {errors} violation{'s' if errors != 1 else ''}" if errors else "lint: clean"
+        last = f"lint: {pluralize(errors, 'violation')}" if errors else "lint: clean"
         return [*lines, f"{last}, {len(RULES)} rules"]
 
 

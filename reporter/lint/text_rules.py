@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 from reporter.report.folder import ISSUE, REPORT, TEST
-from templates.text import find_open_block, list_headings
+from templates.text import find_open_block, list_headings, pluralize
 
 _TITLE_LIMIT = 256
 _MARKER = "<!-- bugreport-key: "
@@ -82,9 +82,9 @@ def _find_visible(subject: LintSubject) -> Iterator[Hit]:
         return
     seen, of = subject.report.verdict.reproduced
     if of < 3:
-        yield REPORT, None, f"the repro was run {of} times"
+        yield REPORT, None, f"the repro was run {pluralize(of, 'time')}"
     elif not seen:
-        yield REPORT, None, f"the failure was seen in none of {of} runs"
+        yield REPORT, None, f"the failure was seen in none of {pluralize(of, 'run')}"
 
 
 def _find_hidden(subject: LintSubject) -> Iterator[Hit]:

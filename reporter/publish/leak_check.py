@@ -55,6 +55,7 @@ from reporter.report.sections.base import Section
 from templates import collect_literals, list_texts
 from templates.charts import MARKUP
 from templates.summaries import ALL_SUMMARIES
+from templates.text import pluralize
 
 #: In `private/`: what the leak check found.
 LEAKS = "leaks.json"
@@ -205,10 +206,10 @@ def refuse_leaks(leaks: Sequence[Leak], lost: str, private: Path | None = None) 
             rows = [asdict(leak) for leak in leaks]
             write_private(private / LEAKS, json.dumps(rows, indent=2, ensure_ascii=False))
             where = f"; the list is in {private / LEAKS}"
-    first, count = leaks[0], len(leaks)
+    first = leaks[0]
     kinds = ", ".join(sorted({leak.kind for leak in leaks}))
     raise LeakError(
-        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({kinds}), the"
+        f"the leak check found {pluralize(len(leaks), 'private term')} ({kinds}), the"
         f" first in line {first.line} of {first.file}, so {lost}{where}"
     )
 

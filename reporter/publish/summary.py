@@ -19,6 +19,7 @@ from reporter.report.sections.report_document import Report
 from templates import tables
 from templates.description import describe_difference
 from templates.facts import name_unit
+from templates.text import pluralize
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -145,14 +146,13 @@ class Summary:
     def _describe_size(self) -> str:
         repro = self.report.repro
         assert repro is not None
-        many = "s" if repro.statements != 1 else ""
         unit = name_unit(self.report.to_json())
-        return f"{repro.statements} {unit}{many}, {repro.lines} lines"
+        return f"{pluralize(repro.statements, unit)}, {pluralize(repro.lines, 'line')}"
 
     def _describe_effort(self) -> str:
         repro = self.report.repro
         assert repro is not None
-        return f"{repro.candidates} candidates, {repro.seconds:.0f} s"
+        return f"{pluralize(repro.candidates, 'candidate')}, {repro.seconds:.0f} s"
 
     def _describe_difference(self) -> list[str]:
         """The line about other releases that are right."""

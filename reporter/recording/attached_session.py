@@ -23,6 +23,7 @@ from reporter.recording.session import RecordingSession
 from reporter.recording.watching import WatchedProgram, WatchOptions
 from reporter.report.sections.report_document import Report
 from reporter.report.sections.verdict import Verdict
+from templates.text import pluralize
 
 _CONNECT_SECONDS = 60.0
 
@@ -139,7 +140,11 @@ class AttachedSession(RecordingSession):
                 f"the program's calls cannot be repeated in forks: {reason[recording.unsupported]}"
             )
         calls, compared = recording.counts.calls, recording.counts.compared
-        summary = f"{compared} of {calls} compiled calls were compared with eager; none differs."
+        made = pluralize(calls, "compiled call")
+        summary = (
+            f"{compared} of {made} {'was' if compared == 1 else 'were'} compared with eager;"
+            " none differs."
+        )
         verdict = Verdict(Kind.NOT_REPRODUCED, Layer.NONE, False, summary)
         assert self.hello is not None
         return Report(verdict, (), self.hello["torch"], self.hello["python"], "cpu")

@@ -10,6 +10,7 @@ from reporter.tracker.duplicates import Duplicates, PossibleDuplicate
 from reporter.tracker.manual_form import ManualForm
 from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission
+from templates.text import pluralize
 
 SCHEMA_VERSION = 1
 DECLINED = 130
@@ -186,10 +187,9 @@ def render_duplicates(found: Duplicates) -> list[str]:
     lines = [f"note: {trouble}" for trouble in found.trouble]
     if not found.candidates:
         return [*lines, "no issue was found that looks like the same bug"]
-    count = len(found.likely)
-    word = "issue looks" if count == 1 else "issues look"
+    likely = pluralize(len(found.likely), "issue looks", "issues look")
     lines.append(
-        f"{count} {word} like the same bug:" if count else "issues with something in common:"
+        f"{likely} like the same bug:" if found.likely else "issues with something in common:"
     )
     return [*lines, *(line for item in found.candidates for line in _render_candidate(item))]
 

@@ -175,7 +175,7 @@ def render_environment_comment(draft: Submission, number: int) -> str:
         f"<!-- {draft.failure.marker} -->",
     ]
     text = "\n\n".join(part for part in parts if part)
-    if count_bytes(text) > BODY_LIMIT:
+    if len(text) > BODY_LIMIT:
         raise UsageError(f"the comment on #{number} is past the tracker's limit; file an issue")
     return text
 
@@ -202,7 +202,7 @@ def _fit(draft: Submission) -> Submission:
     Raises:
         UsageError: that is not enough.
     """
-    if count_bytes(draft.text.body) <= BODY_LIMIT:
+    if len(draft.text.body) <= BODY_LIMIT:
         return draft
     found = _LOGS.search(draft.text.body)
     if found and found["log"].strip():
@@ -210,10 +210,10 @@ def _fit(draft: Submission) -> Submission:
         body = f"{before}\n{_IN_COMMENT}\n\n{after}"
         log = draft.text.log or _strip_fence(found["log"])
         draft = replace(draft, text=replace(draft.text, body=body, log=log))
-    length = count_bytes(draft.text.body)
+    length = len(draft.text.body)
     if length > BODY_LIMIT:
         raise UsageError(
-            f"the text of {draft.folder / ISSUE} has {length:,} bytes, but the tracker takes"
+            f"the text of {draft.folder / ISSUE} has {length:,} characters, but the tracker takes"
             f" {BODY_LIMIT:,}; shorten it"
         )
     return draft

@@ -17,6 +17,7 @@ from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING
 from reporter.report.sections.report_document import Report
 from reporter.tracker.public_models import ChainUse, find_chain
+from templates.text import pluralize
 
 #: Bytes of a recording that is read for the path of its interpreter, at most.
 _LARGEST_RECORDING = 64 << 20
@@ -66,9 +67,7 @@ class VisibleDetails:
         where = f"of the public models installed here ({', '.join(self.chain.packages)})"
         if not self.chain.functions:
             return f"none: no function {where} has these operators in this order"
-        count = self.chain.functions
-        verb = "function" if count == 1 else "functions"
-        return f"{self.chain.commonness}: {count} {verb} {where}"
+        return f"{self.chain.commonness}: {pluralize(self.chain.functions, 'function')} {where}"
 
 
 _STAYS = " (the failure is not there with a generic one)"

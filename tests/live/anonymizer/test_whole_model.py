@@ -14,6 +14,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from anonymizer.graph import recipes
+from anonymizer.model import model
+from anonymizer.trace import reading
 from tests.support.round_trips import Rewriting, rewriting
 
 
@@ -98,6 +101,13 @@ def test_a_decoder_is_written_as_a_person_would(training: bool) -> None:
     assert "withtorch.no_grad():" in text
     assert "/math.sqrt(8)" in text  # not 2.8284271247461903
     assert not re.search(r"quark|gluon|tempo|slopes|mixer|Biased|Decoder|Layer\b", found.text)
+
+
+def test_a_sequence_stands_for_no_class() -> None:
+    found = rewriting(lambda: (Decoder(), (ids(),)))
+    program = reading.read_program(found.trace, recipes.make_recipe_chooser("plain"))
+    classes = model.write(program).counterparts.classes
+    assert set(classes) == {"Repro", "Block1", "Block2"}
 
 
 def test_the_text_does_not_grow_with_the_model() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from templates.captions import describe_divergence
+from typing import Any
+
+import pytest
+
+from templates.captions import describe_divergence, describe_error_map
 
 
 def _describe(*compiled: float) -> str:
@@ -31,3 +35,23 @@ def test_operations_that_agree_are_counted_in_plain_english() -> None:
     assert "after each of the 2 operations measured" in _describe(0.0, 0.0)
     assert "after the one operation measured" in _describe(0.0)
     assert describe_divergence(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"output": 0, "of": 3, "off": 5, "elements": 24, "max": 0.5},
+            "Output 0 (4), one of 3: 5 of 24 elements are off, the worst by 0.5, against eager.",
+        ),
+        (
+            {"output": 0, "of": 1, "off": 1, "elements": 1, "max": None},
+            "The output (4): 1 of 1 element is off, the worst by what is not a number, against"
+            " eager.",
+        ),
+    ],
+)
+def test_an_output_has_the_number_that_the_verdict_gives_it(
+    given: dict[str, Any], said: str
+) -> None:
+    assert describe_error_map({**given, "shape": [4], "reference": "eager"}) == said

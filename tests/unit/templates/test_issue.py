@@ -134,6 +134,29 @@ def test_log_gives_way_and_the_repro_never() -> None:
         issue(repro=REPRO + "# x\n" * 20_000)
 
 
+def test_the_limit_is_of_characters() -> None:
+    long = REPRO + "# äöü\n" * (BODY_LIMIT // 8)
+    body = issue(repro=long).split("\n", 2)[2]
+    assert long.rstrip() in body and len(body) <= BODY_LIMIT < count_bytes(body)
+
+
+def test_braces_in_a_text_are_text() -> None:
+    text = issue(crash_with(kind="rounding", summary="The values {of} it differ."))
+    assert "The values {of} it differ" in text
+
+
+def test_what_the_verdict_says_is_a_clause() -> None:
+    report = crash_with(
+        kind="wrong_result",
+        exception=None,
+        message=None,
+        summary="The compiled result has another type than eager's.",
+    )
+    text = issue(report)
+    assert "- **Actual**: the compiled result has another type than eager's" in text
+    assert "eager's." not in text
+
+
 def test_fence_is_longer_than_any_run_inside() -> None:
     assert render_code_block("a ```` b", "text") == "`````text\na ```` b\n`````"
     text = issue(error_log="before\n```\n### Versions\n```\nafter")

@@ -13,6 +13,7 @@ from templates.text import (
     count_bytes,
     find_open_block,
     list_headings,
+    pluralize,
     render_cell,
     render_code,
     shorten,
@@ -82,6 +83,33 @@ def test_shorten_keeps_both_ends_and_whole_characters() -> None:
 )
 def test_code_spans_end_where_they_should(text: str, span: str) -> None:
     assert render_code(text) == span
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("``<img src=x>` @x", "``&lt;img src=x>` @x"),
+        ("``<a>` <b>``", "``<a>` <b>``"),
+        (r"\`<img>` x", r"\`&lt;img>` x"),
+        (r"\``x` <img>`", r"\``x` &lt;img>`"),
+        ("`<a> <b>", "`&lt;a> &lt;b>"),
+        ("`a` <b> `c`", "`a` &lt;b> `c`"),
+    ],
+)
+def test_backticks_that_end_no_span_hide_no_html(text: str, cell: str) -> None:
+    assert render_cell(text) == cell
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "said"),
+    [
+        (1, ("line",), "1 line"),
+        (0, ("line",), "0 lines"),
+        (2, ("issue looks", "issues look"), "2 issues look"),
+    ],
+)
+def test_numbers_agree_with_their_nouns(number: int, words: tuple[str, ...], said: str) -> None:
+    assert pluralize(number, *words) == said
 
 
 def test_an_entity_is_written_only_where_it_is_read_as_one() -> None:

@@ -62,7 +62,7 @@ def test_a_text_that_does_not_show_its_repro_is_pointed_out(report: Path) -> Non
 
 
 @pytest.mark.parametrize("beyond", [0, 1])
-def test_a_body_of_exactly_the_limit_keeps_its_log_and_one_byte_more_moves_it(
+def test_a_body_of_exactly_the_limit_keeps_its_log_and_one_more_character_moves_it(
     beyond: int, report: Path
 ) -> None:
     log = "a line of the log " * 3
@@ -85,7 +85,7 @@ def test_without_its_log_a_body_may_be_exactly_as_long_as_the_limit(
     rest = "v" * (BODY_LIMIT + beyond - count_bytes(kept))
     draft = with_body(read_submission(report), f"{head}\n{'a long log ' * 9}\n\n{tail}{rest}")
     if beyond:
-        with pytest.raises(UsageError, match=f"has {BODY_LIMIT + 1:,} bytes"):
+        with pytest.raises(UsageError, match=f"has {BODY_LIMIT + 1:,} characters"):
             add_words(draft, "")
     else:
         assert add_words(draft, "").text.body == kept + rest
