@@ -50,7 +50,8 @@ class _Row:
     `words` are the list's own name for it, the rest is looked for in the program.
 
     `modules` by their first name; `calls` by their full name; `ends` by the last part of it;
-    `parts` are what such a name begins with; the ones in `ordinary` (modules, calls or parts) are
+    `parts` are modules deep in others, or with a star what such a name begins with; the ones in
+    `ordinary` (modules, calls or parts) are
     in many an honest program.
     """
 
@@ -77,7 +78,7 @@ TABLE: dict[UnsafeKind, _Row] = {
         "shell or subprocess",
         modules="subprocess pty commands pexpect sh shlex",
         calls="os.system os.popen",
-        parts="os.exec os.spawn os.posix_spawn",
+        parts="os.exec* os.spawn* os.posix_spawn*",
     ),
     "pickle": _Row(
         "pickle",
@@ -107,6 +108,7 @@ TABLE: dict[UnsafeKind, _Row] = {
             "os.remove os.unlink os.rename os.symlink os.link os.rmdir os.chmod shutil.rmtree"
             " shutil.copy shutil.move torch.save torch.from_file"
         ),
+        ends="unlink rmdir symlink_to hardlink_to",
         ordinary="shutil glob fileinput zipfile tarfile torch.save torch.from_file",
     ),
     "process": _Row(
@@ -190,9 +192,9 @@ def _find_in(node: ast.AST, names: dict[str, str], text: str) -> Iterator[Unsafe
 
 
 def _find_in_call(node: ast.Call, names: dict[str, str]) -> Iterator[UnsafeStatement]:
-    called = _read_dotted_name(node.func, names)
+    called = _resolve_star(_read_dotted_name(node.func, names), names)
     root, _, last = called.partition(".")[0], *called.rpartition(".")[1:]
-    part = next((part for part in _PARTS if called.startswith(part)), None)
+    part = _find_part(called)
     if called in _CALLS:
         yield _build_statement(_CALLS[called], node.lineno, called, called)
     elif last in _ENDS:
@@ -208,8 +210,32 @@ def _find_in_call(node: ast.Call, names: dict[str, str]) -> Iterator[UnsafeState
         yield UnsafeStatement("file", node.lineno, what, private or called not in _OPENS)
     if called in _READS_VARIABLE:
         yield from _find_in_variable(first, node.lineno)
+    if any(word.arg == "allow_pickle" and not _is_false(word.value) for word in node.keywords):
+        yield UnsafeStatement("pickle", node.lineno, f"{called}(allow_pickle)")
     if last == "DataLoader" and any(word.arg == "num_workers" for word in node.keywords):
         yield UnsafeStatement("process", node.lineno, "num_workers", told=False)
+
+
+def _find_part(called: str) -> str | None:
+    """What of the parts a full name begins with."""
+    for part in _PARTS:
+        begins = part[:-1] if part.endswith("*") else f"{part}."
+        if called == part or called.startswith(begins):
+            return part
+    return None
+
+
+def _resolve_star(called: str, names: dict[str, str]) -> str:
+    """The full name of what may come from a `from module import *`."""
+    for module in names.get("*", "").split():
+        full = f"{module}.{called}"
+        if full in _CALLS or full in _READS_VARIABLE or _find_part(full):
+            return full
+    return called
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
 
 
 def _find_in_text(node: ast.Constant, text: str) -> Iterator[UnsafeStatement]:
@@ -247,15 +273,18 @@ def _build_statement(
 
 def _import_names(tree: ast.Module) -> dict[str, str]:
     """Local names and what they stand for: `sp` for `subprocess`, `load` for `torch.load`; a
-    parameter `compile` is no builtin.
+    parameter `compile` is no builtin. `*` stands for the modules of which all names are imported.
     """
-    names = {}
+    names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.arg in _SHADOWED:
             names[node.arg] = f"<parameter>.{node.arg}"
         if isinstance(node, ast.Import):
             names.update({a.asname: a.name for a in node.names if a.asname})
         elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.names[0].name == "*":
+                names["*"] = f"{names.get('*', '')} {node.module}"
+                continue
             names.update({a.asname or a.name: f"{node.module}.{a.name}" for a in node.names})
     return names
 
@@ -275,7 +304,7 @@ def _read_dotted_name(node: ast.expr, names: dict[str, str]) -> str:
         parts.append(names.get(node.id, node.id))
     elif isinstance(node, ast.Call):
         parts.append(_read_dotted_name(node.func, names) + "()")
-    return ".".join(reversed(parts))
+    return ".".join(reversed(parts)).removeprefix("builtins.")
 
 
 def _read_string(node: ast.expr) -> str | None:

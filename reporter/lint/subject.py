@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.report.folder import ISSUE, REPORT, REPRO, TEST
+from reporter.report.own_form import load_own_form
 from reporter.report.reading import read_report
 from reporter.report.sections.report_document import Report
 from templates import issue_forms
@@ -39,6 +40,11 @@ class LintSubject:
     test: str | None = None
     report: Report | None = None
     name: str = REPRO
+
+    @property
+    def issue_name(self) -> str:
+        """What messages call the issue."""
+        return ISSUE if self.name == REPRO else self.name
 
     @property
     def kind(self) -> str | None:
@@ -128,9 +134,9 @@ def _read_folder(path: Path, form: IssueForm | None) -> LintSubject:
     except ValueError:
         raise UsageError(f"{path / REPORT} is not JSON; create the report anew") from None
     report = read_report(document, str(path))
-    name = report.issue.form if report.issue is not None else "pytorch"
     if form is None:
-        form = issue_forms.load(name) if name in issue_forms.list_forms() else IssueForm(name)
+        name = report.issue.form if report.issue is not None else "pytorch"
+        form = load_own_form(path, name) or IssueForm(name)
     test = path / TEST
     return collect_texts(
         form,

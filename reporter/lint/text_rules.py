@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
-from reporter.report.folder import ISSUE, REPORT, TEST
+from reporter.report.folder import REPORT, TEST
 from templates.text import find_open_block, list_headings, pluralize
 
 _TITLE_LIMIT = 256
@@ -20,7 +20,7 @@ _DISCLOSED = "written by the tool bugreport"
 def _check_title(subject: LintSubject) -> Iterator[Hit]:
     title = subject.title
     if title is not None and not 10 <= len(title) <= _TITLE_LIMIT:
-        yield ISSUE, 1, f"the title has {len(title)} characters"
+        yield subject.issue_name, 1, f"the title has {len(title)} characters"
 
 
 def _check_headings(subject: LintSubject) -> Iterator[Hit]:
@@ -28,13 +28,13 @@ def _check_headings(subject: LintSubject) -> Iterator[Hit]:
         return
     found = list_headings(subject.body)
     if found != list(subject.form.headings):
-        yield ISSUE, None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
+        yield subject.issue_name, None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
 
 
 def _check_length(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and len(subject.body) > subject.form.limit:
         yield (
-            ISSUE,
+            subject.issue_name,
             None,
             f"the body has {len(subject.body):,} characters of {subject.form.limit:,}",
         )
@@ -42,33 +42,33 @@ def _check_length(subject: LintSubject) -> Iterator[Hit]:
 
 def _check_fence(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and (opened := find_open_block(subject.body)):
-        yield ISSUE, None, f"a block is opened by {opened} and never closed"
+        yield subject.issue_name, None, f"a block is opened by {opened} and never closed"
 
 
 def _check_repro_inside(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is None:
         return
     if subject.repro is None:
-        yield ISSUE, None, "there is no Python code block"
+        yield subject.issue_name, None, "there is no Python code block"
     elif subject.repro.strip() not in subject.body:
-        yield ISSUE, None, "the repro in the issue is not the text of repro.py"
+        yield subject.issue_name, None, "the repro in the issue is not the text of repro.py"
 
 
 def _check_marker(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _MARKER not in subject.body:
-        yield ISSUE, None, "there is no marker that finds the issue again"
+        yield subject.issue_name, None, "there is no marker that finds the issue again"
 
 
 def _check_disclosure(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _DISCLOSED not in " ".join(subject.body.split()):
-        yield ISSUE, None, "nothing says that a tool wrote this"
+        yield subject.issue_name, None, "nothing says that a tool wrote this"
 
 
 def _check_human_words(subject: LintSubject) -> Iterator[Hit]:
     if subject.report is None:
         return
     if subject.report.issue is None or not subject.report.issue.human_words:
-        yield ISSUE, None, "no person has added words of their own"
+        yield subject.issue_name, None, "no person has added words of their own"
 
 
 def _check_labels(subject: LintSubject) -> Iterator[Hit]:
@@ -88,7 +88,8 @@ def _find_visible(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _find_hidden(subject: LintSubject) -> Iterator[Hit]:
-    files = {ISSUE: subject.body, subject.name: subject.repro, TEST: subject.test}
+    # of an issue alone the program is a part
+    files = {subject.name: subject.repro, TEST: subject.test, subject.issue_name: subject.body}
     for name, text in files.items():
         for number, line in enumerate((text or "").split("\n"), 1):
             for character in line:

@@ -33,6 +33,7 @@ from reporter.report.folder import (
     write_private,
 )
 from reporter.report.labels import REGRESSION
+from reporter.report.own_form import TEMPLATE, load_own_form
 from reporter.report.reading import load_report
 from reporter.report.sections.base import build_section
 from reporter.report.sections.finished_repro import ReleaseRow
@@ -40,15 +41,13 @@ from reporter.report.sections.outgoing import IssueSection, LintSection
 from reporter.report.sections.report_document import Report
 from reporter.store.database import open_store
 from reporter.store.reports import compute_key
-from templates import issue_forms
 from templates.issue import render_issue
 from templates.issue_forms import FormError, IssueForm
 from templates.page import render_page
 from templates.release_order import find_regressions, is_right
 
-#: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was
-#: written.
-TEMPLATE, WRITTEN = "template.txt", "issue.sha256"
+#: In `private/`: the hash of the issue as it was written.
+WRITTEN = "issue.sha256"
 #: Digits of a commit that people read.
 _COMMIT = 10
 
@@ -81,17 +80,6 @@ def _fill_in(report: Report, repro: str, form: IssueForm) -> str:
         raise build_refusal(FormError(str(error))) from None
 
 
-def load_own_form(folder: Path, report: Report) -> IssueForm | None:
-    """The form that a report was written in; None where that was a folder which is gone."""
-    name = report.issue.form if report.issue else "pytorch"
-    try:
-        if name in issue_forms.list_forms():
-            return issue_forms.load(name)
-        return issue_forms.load(Path((folder / PRIVATE / TEMPLATE).read_text(encoding="utf-8")))
-    except (FormError, OSError):
-        return None
-
-
 def update_checks(names: Iterable[str]) -> tuple[str, ...]:
     """Tells the report folders among `names` what the store knows of other releases; returns notes
     for people.
@@ -115,7 +103,7 @@ def _add_checks(folder: Path) -> list[str]:
     known = {**issue.releases, **{row.torch: _describe_check(row, runs) for row, runs in rows}}
     if known == issue.releases:
         return []
-    form = load_own_form(folder, report)
+    form = load_own_form(folder, issue.form)
     is_ours = form is not None and _is_untouched(folder)
     fresh = replace(
         report,

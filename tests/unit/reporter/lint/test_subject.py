@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reporter.lint.linter import lint
 from reporter.lint.subject import find_python_block, read
 
 
@@ -16,3 +17,11 @@ def test_a_file_alone_is_read_by_its_ending(tmp_path: Path) -> None:
     (tmp_path / "body.md").write_text("### A\n\n```python\nx = 1\n```\n")
     alone = read(tmp_path / "body.md")
     assert alone.title is None and alone.repro == "x = 1\n"
+
+
+def test_what_is_wrong_with_a_file_is_told_of_that_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_text("short\n\n```python\nx = 1\u200b\n```\n\n```\n")
+    found = lint(read(path)).findings
+    assert {"title", "headings", "open-fence", "hidden-characters"} <= {each.rule for each in found}
+    assert {each.file for each in found} == {"x.md"}

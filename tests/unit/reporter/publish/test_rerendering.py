@@ -6,21 +6,21 @@ import json
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from reporter.core.errors import UsageError
+from reporter.lint.linter import lint
+from reporter.lint.subject import read
 from reporter.publish.rerendering import (
     build_rerender_files,
-    load_own_form,
     render_in_form,
     update_checks,
 )
-from reporter.report.reading import read_report
+from reporter.report.own_form import load_own_form
 from reporter.store.database import open_store
 from reporter.store.reports import compute_key
 from templates import issue_forms
 from tests.support.created import command
-from tests.support.golden import HOME, document, issue
+from tests.support.golden import HOME, issue
 
 
 @pytest.fixture
@@ -132,17 +132,27 @@ def test_filing_in_a_form_of_ones_own(report: Path, tmp_path: Path) -> None:
 
 
 def test_the_form_of_a_report_is_remembered(report: Path, tmp_path: Path) -> None:
-    written = read_report(document("crash"), "golden")
-    assert load_own_form(report, written) == issue_forms.load("pytorch")
+    assert load_own_form(report, "pytorch") == issue_forms.load("pytorch")
     own = tmp_path / "own"
     own.mkdir()
     (own / "issue.md.j2").write_text("{{ repro }}")
-    assert written.issue is not None
-    data = structs.replace(written, issue=structs.replace(written.issue, form="own"))
-    assert load_own_form(report, data) is None
+    assert load_own_form(report, "own") is None
     (report / "private" / "template.txt").write_text(str(own))
-    found = load_own_form(report, data)
+    found = load_own_form(report, "own")
     assert found is not None and found.folder == own
+
+
+def test_a_report_in_a_form_of_the_users_own_is_linted_in_it(report: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "issue.md.j2").write_text("# Ours\n\n{{ repro }}")
+    (own / "form.toml").write_text('headings = ["# Ours"]\n')
+    (report / "private" / "template.txt").write_text(str(own))
+    written = json.loads((report / "report.json").read_text())
+    written["issue"]["form"] = "own"
+    (report / "report.json").write_text(json.dumps(written))
+    assert read(report).form.headings == ("# Ours",)
+    assert "headings" in {finding.rule for finding in lint(read(report)).findings}
 
 
 def test_an_issue_that_was_being_written_when_the_run_was_killed_is_still_the_tools(
