@@ -57,10 +57,9 @@ def describe_error_map(found: Mapping[str, Any] | None) -> str:
     unknown = "by what is not a number"
     worst = unknown if found["max"] is None else f"by {format_number(found['max'])}"
     which = f"Output {found['output']} ({shape}), one of {found['of']}"
-    return (
-        f"{which if found['of'] > 1 else f'The output ({shape})'}: {describe_off(found)}, the worst"
-        f" {worst}, against {found['reference']}."
-    )
+    which = which if found["of"] > 1 else f"The output ({shape})"
+    off = describe_off(found["off"], found["elements"])
+    return f"{which}: {off}, the worst {worst}, against {found['reference']}."
 
 
 def describe_graphs(measured: Mapping[str, Any]) -> str:

@@ -326,7 +326,7 @@ def _describe_elements(report: Mapping[str, Any]) -> str:
         f" compiled {render_code(_write(row['compiled']))}"
         for row in worst
     ]
-    return f"{which}{describe_off(found)}: {'; '.join(rows)}"
+    return f"{which}{describe_off(found['off'], found['elements'])}: {'; '.join(rows)}"
 
 
 def _write(value: Any) -> str:

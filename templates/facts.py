@@ -115,7 +115,6 @@ def name_subject(report: Mapping[str, Any]) -> str:
     return f"torch {report['torch']}"
 
 
-def describe_off(found: Mapping[str, Any]) -> str:
+def describe_off(off: int, elements: int) -> str:
     """How many elements are off: `1 of 16 elements is off`."""
-    verb = "is" if found["off"] == 1 else "are"
-    return f"{found['off']} of {pluralize(found['elements'], 'element')} {verb} off"
+    return f"{off} of {pluralize(elements, 'element')} {'is' if off == 1 else 'are'} off"

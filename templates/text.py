@@ -26,7 +26,8 @@ _ABSOLUTE = re.compile(
 )
 #: Between quotes a path may have blanks. JSON escapes the second quote.
 _QUOTED = re.compile(
-    r"(?P<quote>['\"`])(?P<path>/[^/'\"`\n\\]+/[^'\"`\n\\]*|[A-Za-z]:\\[^'\"`\n]*?)(?=\\*(?P=quote))"
+    r"(?P<quote>['\"`])(?P<path>/[^/'\"`\n\\]+/[^'\"`\n\\]*|[A-Za-z]:\\[^'\"`\n]*?)"
+    r"(?=\\*(?P=quote))"
 )
 #: What ends a path where nothing else tells its end.
 _UNUSUAL = re.compile(r"[^\w.+@~/-]")

@@ -25,7 +25,8 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 #: Three groups at least: `x[2000::3]` is a slice.
 _IPV6 = re.compile(
-    r"(?<![\w:.])(?=(?:[0-9a-f]*:){2,7}[0-9a-f]*(?![\w:]))(?=(?:[0-9a-f]+:+){2}[0-9a-f])[0-9a-f:]+",
+    r"(?<![\w:.])(?=(?:[0-9a-f]*:){2,7}[0-9a-f]*(?![\w:]))"
+    r"(?=(?:[0-9a-f]+:+){2}[0-9a-f])[0-9a-f:]+",
     re.IGNORECASE,
 )
 #: Those that machines have; other numbers of this form are names of C++, such as `a::b`.

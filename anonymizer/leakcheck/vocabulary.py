@@ -37,12 +37,12 @@ PUBLIC_STRINGS = frozenset("""
     eager aot_eager aot_eager_decomp_partition aot_eager_decomp_partition_crossref inductor
     cudagraphs onnxrt tvm default reduce-overhead max-autotune max-autotune-no-cudagraphs cpu cuda
     cuda:0 mps xpu hip meta float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 complex64
-    complex128 0123456789 1234567890 constant reflect replicate circular zeros border reflection nearest nearest-exact
+    complex128 constant reflect replicate circular zeros border reflection nearest nearest-exact
     linear bilinear bicubic trilinear area none mean sum batchmean same valid tanh floor trunc ortho
     forward backward fro nuc highest high medium strict reduced complete euclidean fan_in fan_out
     relu leaky_relu gelu silu sigmoid mean_squared_error contiguous_format channels_last
     channels_last_3d preserve_format amax amin prod replace add multiply raise warn ignore __main__
-    utf-8
+    utf-8 0123456789 1234567890
     """.split())
 
 # Modules of the standard library whose interface is everybody's; a list of its own, since the leak
