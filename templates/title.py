@@ -28,7 +28,7 @@ from templates.text import fit_on_line
 #: Characters of a title, at most.
 _TITLE = 150
 #: What stands in brackets within a sentence, and is no call.
-_ASIDE = re.compile(r" \([^()]*\)(?=[\s,.:;])")
+_ASIDE = re.compile(r" \([^()]*\)(?=[\s,.:;]|$)")
 _SENTENCE = re.compile(r"(.{40,}\w)\. (?=[A-Z].*…$)")
 TITLES = {
     Kind.CRASH: "{compiler} raises {exception}: {message}",

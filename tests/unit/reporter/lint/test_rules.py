@@ -12,6 +12,7 @@ from reporter.core.kinds import Layer
 from reporter.lint.linter import RULES, lint
 from reporter.lint.subject import LintSubject, collect_texts
 from reporter.report.reading import read_report
+from reporter.report.sections.finished_repro import NeighbourRow
 from templates import issue_forms
 from templates.issue import render_issue
 from tests.support import outgoing_data as data
@@ -147,6 +148,17 @@ def test_what_is_allowed_is_not_found() -> None:
     assert (
         found(subject(repro=VALUES.replace("return x.float()", "return torch.max(x, x)  # "))) == []
     )
+
+
+@pytest.mark.parametrize(("fails", "hit"), [(False, False), (True, True)])
+def test_nan_is_no_edge_case_where_the_failure_was_seen_to_need_it(fails: bool, hit: bool) -> None:
+    made = subject()
+    assert made.report is not None
+    row = NeighbourRow("values nan: 1.0", fails)
+    repro = structs.replace(made.report.repro, neighbours=(row,))
+    text = VALUES.replace("torch.randn(4, 8", "torch.full((4, 8), torch.nan")
+    report = structs.replace(made.report, repro=repro)
+    assert ("edge-inputs" in found(replace(made, repro=text, report=report))) == hit
 
 
 def test_whole_numbers_need_no_referee() -> None:
