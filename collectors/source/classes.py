@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 import types
-from typing import Any, Callable, Dict, Set
+from typing import Any, Callable, Dict, Generic, Set
 
 import torch
 from torch import nn
@@ -59,12 +59,13 @@ class ObjectRecorder:
         """A class of the program, with its record."""
         if id(value) in self.records.known:
             return {"kind": "class", "id": self.records.known[id(value)]}
-        key = self.records.add(value, "c", self.records.classes)
         record: ClassRecord = {
             "name": value.__name__,
             "module": issubclass(value, nn.Module),
             "function": issubclass(value, torch.autograd.Function),
             "shape": introspection.classify_class(value),
+            "bases": [],
+            "overrides": [],
             "methods": {},
             "setters": {},
             "attributes": {},
@@ -76,15 +77,12 @@ class ObjectRecorder:
             ),
             "init_seen": False,
         }
-        self.records.classes[key] = record
+        key = self.records.add(value, "c", self.records.classes, record)
         self.records.live_classes[key] = value
-        record["bases"] = [self.refer_to(base) for base in value.__bases__ if base is not object]
-        foreign = [
-            base for base in value.__mro__[1:] if is_foreign(base.__module__) and base is not object
+        record["bases"] = [
+            self.refer_to(base) for base in value.__bases__ if base not in (object, Generic)
         ]
-        record["overrides"] = sorted(
-            name for name in value.__dict__ if any(hasattr(base, name) for base in foreign)
-        )
+        self._note_overrides(value)
         if record["shape"] == "enum":
             members: Any = value
             record["fields"] = [(member.name, self.refer_to(member.value)) for member in members]
@@ -102,6 +100,19 @@ class ObjectRecorder:
         self._record_members(value, record)
         return {"kind": "class", "id": key}
 
+    def _note_overrides(self, value: type) -> None:
+        """Notes what a class and its bases override, as `forward` of a mixin, which is no module
+        itself.
+        """
+        foreign = [
+            base for base in value.__mro__[1:] if is_foreign(base.__module__) and base is not object
+        ]
+        for each in value.__mro__:
+            record = self.records.classes.get(self.records.known.get(id(each), ""))
+            if record is not None:
+                names = {name for name in each.__dict__ if any(hasattr(f, name) for f in foreign)}
+                record["overrides"] = sorted(names.union(record["overrides"]))
+
     def _record_members(self, value: type, record: ClassRecord) -> None:
         members = record["fields"] and {name for name, _ in record["fields"]} or set()
         for name, thing in list(value.__dict__.items()):
@@ -112,6 +123,8 @@ class ObjectRecorder:
                 kind, function = method
                 written = introspection.find_function(function)
                 if not isinstance(written, types.FunctionType) or name == "__init__":
+                    continue
+                if getattr(function, "__isabstractmethod__", False):  # a derived class has it
                     continue
                 dunder = name.startswith("__") and name.endswith("__")
                 into = _Methods(record["methods"], kind)
@@ -146,9 +159,8 @@ class ObjectRecorder:
             return self._record_module(value)
         if is_foreign(cls.__module__):
             return self.records.note_opaque("an object of " + cls.__module__ + "." + cls.__name__)
-        key = self.records.add(value, "i", self.records.instances)
         record: InstanceRecord = {"module": False, "state": {}}
-        self.records.instances[key] = record
+        key = self.records.add(value, "i", self.records.instances, record)
         record["class"] = self.refer_to(cls)
         if record["class"]["kind"] != "class":
             return self.records.note_opaque("an object of " + cls.__name__)
@@ -179,14 +191,13 @@ class ObjectRecorder:
         )
 
     def _record_module(self, value: nn.Module) -> Reference:
-        key = self.records.add(value, "i", self.records.instances)
         record: InstanceRecord = {
             "module": True,
             "state": {},
             "training": bool(value.training),
             "stock": None,
         }
-        self.records.instances[key] = record
+        key = self.records.add(value, "i", self.records.instances, record)
         if value._forward_hooks or value._forward_pre_hooks:
             self.records.problems.append("forward hooks are left out")
         cls = type(value)
@@ -215,7 +226,11 @@ class ObjectRecorder:
 
     def _record_stock_base(self, value: nn.Module, record: InstanceRecord) -> Set[str]:
         """Of a user's subclass of a stock layer: what that layer's own constructor makes."""
-        base = next(each for each in type(value).__mro__ if is_foreign(each.__module__))
+        base = next(
+            each
+            for each in type(value).__mro__
+            if issubclass(each, nn.Module) and is_foreign(each.__module__)
+        )
         if base is nn.Module:
             return set()
         stock, arguments = stock_layers.build_stock_layer(value, base)

@@ -32,10 +32,11 @@ def find_original(value: Any) -> Any:
     if isinstance(value, types.MethodType) and isinstance(value.__self__, torch.nn.Module):
         if value.__func__.__name__ in _CALLS and is_foreign(value.__func__.__module__):
             return find_original(value.__self__)
+    tables = [getattr(value, "__dict__", {})]
+    if isinstance(value, torch.nn.Module):
+        tables.append(value._modules)
     for name in ("_orig_mod", "_torchdynamo_orig_callable"):
-        inner = getattr(value, "__dict__", {}).get(name) or getattr(value, "__dict__", {}).get(
-            "_modules", {}
-        ).get(name)
+        inner = next((table[name] for table in tables if table.get(name) is not None), None)
         if inner is not None:
             return find_original(inner)
     return value

@@ -66,13 +66,13 @@ def _is_in_stdlib(path: str) -> bool:
 
 def is_user_code(function: Any) -> Optional[bool]:
     """Whether a Python function was written by the user; None for code made from text, as
-    dataclasses do.
+    dataclasses do. Python 3.11 and later have `os`, `abc` and other modules frozen.
     """
     code = getattr(function, "__code__", None)
     if code is None:
         return False
     if code.co_filename.startswith("<"):
-        return None
+        return False if code.co_filename.startswith("<frozen ") else None
     real = os.path.realpath(code.co_filename)
     return not (real.startswith(_TORCH) or _is_in_stdlib(real) or _is_in_numpy(real))
 
@@ -140,8 +140,16 @@ def _build_index() -> Dict[int, str]:
     if not _INDEX:
         for prefix in _NAMESPACES:
             for name, value in list_callables(resolve(prefix)):
+                if prefix.split(".")[0] in _TOPS and _is_imported(value):
+                    continue
                 _INDEX.setdefault(id(value), prefix + "." + name)
     return _INDEX
+
+
+def _is_imported(value: Any) -> bool:
+    """Whether a module of torch has this from elsewhere: `Generic` in `torch.utils.checkpoint`."""
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.split(".")[0] not in (*_TOPS, "builtins")
 
 
 def resolve(dotted: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, MutableMapping, Set, Tuple
+from typing import Any, Dict, List, MutableMapping, Optional, Set, Tuple, TypeVar
 
 import torch
 from torch import nn
@@ -16,6 +16,7 @@ from ..protocol.program_source import (
 )
 from .values import read_tensor_spec
 
+_Record = TypeVar("_Record")
 #: An attribute that waits for a mention: its name, its value, the table that takes its reference.
 Waiting = Tuple[str, Any, MutableMapping[str, Reference]]
 
@@ -40,19 +41,21 @@ class Records:
         self.known: Dict[int, str] = {}
         self.alive: List[Any] = []
         self.live_classes: Dict[str, Any] = {}
+        self._refused: Dict[int, Tuple[Any, Reference]] = {}
         self._storages: Dict[Tuple[str, int], List[str]] = {}
         self._arrays: Dict[int, torch.Tensor] = {}
 
-    def add(self, value: Any, prefix: str, table: Mapping[str, object]) -> str:
-        """The id of a live value that is going to have a record in a table.
+    def add(self, value: Any, prefix: str, table: Dict[str, _Record], record: _Record) -> str:
+        """Puts the record of a live value in a table, and returns its id.
 
         The value is kept alive, so that Python's id of it stays its own.
 
         Args:
             prefix: one letter, which tells the tables apart.
-            table: where its record will be, under this id; records are numbered as they come.
+            table: where its record is then, under this id; records are numbered as they come.
         """
         key = prefix + str(len(table))
+        table[key] = record
         self.known[id(value)] = key
         self.alive.append(value)
         return key
@@ -71,6 +74,16 @@ class Records:
         self.problems.append(reason)
         return {"kind": "opaque", "reason": reason}
 
+    def refuse(self, value: Any, reason: str) -> Reference:
+        """A live value that is opaque from now on, even if it has a record already."""
+        reference = self.note_opaque(reason)
+        self._refused[id(value)] = (value, reference)
+        return reference
+
+    def find_refused(self, value: Any) -> Optional[Reference]:
+        """The reference of a value that was refused; None for any other."""
+        return self._refused.get(id(value), (value, None))[1]
+
     def refer_to_tensor(self, value: torch.Tensor, values: bool = True) -> Reference:
         """A tensor, with its record, which tells of its `values` too."""
         if id(value) in self.known:
@@ -80,11 +93,10 @@ class Records:
             and type(value).__module__.split(".")[0] != "torch"
         ):
             return self.note_opaque("tensor subclass " + type(value).__name__)
-        key = self.add(value, "t", self.tensors)
+        key = self.add(value, "t", self.tensors, {})
         try:
             self.tensors[key] = read_tensor_spec(value, values)
         except Exception as problem:  # a tensor may be of a class that refuses
-            self.tensors[key] = {}
             return self.note_opaque("tensor: " + type(problem).__name__)
         if (
             self.tensors[key]["layout"] == "strided"
@@ -102,8 +114,7 @@ class Records:
                 tensor = torch.from_numpy(value)
             except (TypeError, ValueError):  # strings, negative strides
                 return self.note_opaque("an array of NumPy that is no tensor")
-            self._arrays[id(value)] = tensor
-            self.alive.append(value)
+            self._arrays[id(value)] = tensor  # which keeps the array alive
         found = self.refer_to_tensor(self._arrays[id(value)])
         return {"kind": "array", "id": found["id"]} if found["kind"] == "tensor" else found
 

@@ -39,6 +39,10 @@ from .provenance import find_public_reference, is_foreign, is_user_code
 from .records import Records
 
 _LARGE = 400
+#: Containers in each other, of which more are no arguments.
+_MOST_LEVELS = 20
+#: Items of all containers: some lead to each other by very many ways.
+_MOST_ITEMS = 100_000
 #: More functions than a program to rewrite has: a library was reached that leads to all of itself
 #: and what it imports.
 _MOST_FUNCTIONS = 1000
@@ -164,7 +168,8 @@ class _ObjectGatherer:
         self.records = Records()
         self.objects = ObjectRecorder(self.records, self.refer_to)
         self.placeholders: Dict[int, int] = {}
-        self.depth = 0
+        self.path: Set[int] = set()  # ids of the containers that are being taken in
+        self.count = 0  # of their items, each time that one is taken in
 
     def run(self) -> None:
         """Takes in what has been mentioned until nothing new is."""
@@ -213,8 +218,18 @@ class _ObjectGatherer:
         return self.refer_to(given[0]) if given is not None else None
 
     def refer_to(self, value: Any) -> Reference:
-        """What a live value is."""
-        value = introspection.find_original(value)
+        """What a live value is; one that raises when it is looked at is opaque."""
+        refused = self.records.find_refused(value)
+        if refused is not None:
+            return refused
+        try:
+            return self._refer_to_original(introspection.find_original(value))
+        except ProgramTooLargeError:
+            raise
+        except Exception:  # an object of the program may be anything
+            return self.records.refuse(value, "an object that raises when it is read")
+
+    def _refer_to_original(self, value: Any) -> Reference:
         for refer in (
             introspection.build_constant,
             self._refer_to_data,
@@ -279,9 +294,12 @@ class _ObjectGatherer:
         return self._record_function(inner) if is_user_code(inner) is not False else None
 
     def _refer_to_container(self, value: Any) -> Reference:
-        if len(value) > _LARGE or self.depth > 20:
+        if id(value) in self.path:
+            return self.records.note_opaque("a container that holds itself")
+        self.count += len(value)
+        if len(value) > _LARGE or len(self.path) > _MOST_LEVELS or self.count > _MOST_ITEMS:
             return self.records.note_opaque("a large " + type(value).__name__)
-        self.depth += 1
+        self.path.add(id(value))
         try:
             found: Union[SequenceReference, DictReference]
             if isinstance(value, dict):
@@ -299,10 +317,13 @@ class _ObjectGatherer:
                 found["factory"] = self.refer_to(value.default_factory)
             return found
         finally:
-            self.depth -= 1
+            self.path.remove(id(value))
 
     def _refer_to_method(self, value: types.MethodType) -> Reference:
-        owner, name = self.refer_to(value.__self__), value.__func__.__name__
+        owner, name = self.refer_to(value.__self__), getattr(value.__func__, "__name__", None)
+        if name is None:  # no function: `types.MethodType(functools.partial(f), owner)`
+            inner = self.refer_to(value.__func__)
+            return {"kind": "partial", "function": inner, "args": [owner], "kwargs": {}}
         self.records.wanted.add(name)
         if owner["kind"] in ("torch", "stdlib", "builtin"):
             return {"kind": owner["kind"], "name": owner["name"] + "." + name}
@@ -316,7 +337,6 @@ class _ObjectGatherer:
             return self.records.note_opaque("function without source: " + value.__name__)
         if len(self.records.functions) >= _MOST_FUNCTIONS:
             raise ProgramTooLargeError
-        key = self.records.add(value, "f", self.records.functions)
         owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
         names, every = function_source.find_used_names(node)
         self.records.wanted |= names
@@ -331,7 +351,7 @@ class _ObjectGatherer:
             "defaults": [],
             "kwdefaults": {},
         }
-        self.records.functions[key] = record
+        key = self.records.add(value, "f", self.records.functions, record)
         record["defaults"] = [self.refer_to(each) for each in value.__defaults__ or ()]
         record["kwdefaults"] = {
             name: self.refer_to(each) for name, each in (value.__kwdefaults__ or {}).items()

@@ -1,0 +1,117 @@
+"""What is gathered of objects that are not what they look like: one that cannot be read costs its
+own reference, never the whole.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from collectors.source import source
+
+X = torch.ones(2)
+
+
+class Plain:
+    """An object of the program."""
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+class Unreadable(dict[str, float]):
+    """A container that raises when it is read."""
+
+    def items(self) -> Any:
+        raise RuntimeError("closed")
+
+
+def build(**attributes: Any) -> Plain:
+    made = Plain()
+    vars(made).update(attributes)
+    return made
+
+
+def gather(**names: Any) -> Any:
+    """A function that is left with these, and what is told of it."""
+
+    def read(names: Any) -> Callable[[torch.Tensor], Any]:
+        return lambda x: (names, x)
+
+    return source.gather(read(names), (X,), {})
+
+
+def find(gathered: Any) -> dict[str, Any]:
+    """The references of the names that `gather` was given."""
+    (function,) = (each for each in gathered["functions"].values() if "names" in each["refs"])
+    return {name["value"]: item for name, item in function["refs"]["names"]["items"]}
+
+
+@pytest.mark.parametrize("modules", [None, [1, 2]])
+def test_an_object_may_have_modules_of_its_own(modules: Any) -> None:
+    found = find(gather(one=build(_modules=modules)))
+    assert found["one"]["kind"] == "instance"
+
+
+def test_what_raises_when_it_is_read_is_opaque_alone() -> None:
+    unreadable = Unreadable()
+    gathered = gather(first=unreadable, number=2, again=unreadable)
+    found = find(gathered)
+    assert [found[name]["kind"] for name in ("first", "again")] == ["opaque", "opaque"]
+    assert found["number"]["value"] == "2"
+    assert len(gathered["problems"]) == 1
+
+
+def test_an_unfinished_module_has_no_record() -> None:
+    unfinished = torch.nn.Linear.__new__(torch.nn.Linear)
+    gathered = gather(one=unfinished)
+    assert find(gathered)["one"]["kind"] == "opaque"
+    assert not gathered["instances"]
+
+
+def test_a_bound_partial_is_a_partial() -> None:
+    def scale(owner: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * owner.by
+
+    owner = build(by=2.0)
+    found = find(gather(one=types.MethodType(functools.partial(scale), owner)))["one"]
+    assert found["kind"] == "partial" and found["args"] == [{"kind": "instance", "id": "i0"}]
+    assert found["function"]["kind"] == "partial"
+
+
+def test_a_container_that_holds_itself_is_taken_in_once() -> None:
+    settings: dict[str, Any] = {"by": 2.0}
+    settings.update(a=settings, b=settings, c=[settings])
+    found = find(gather(settings=settings))["settings"]
+    by, *again, last = (item for _, item in found["items"])
+    assert by["value"] == "2.0"
+    assert [item["kind"] for item in (*again, *last["items"])] == ["opaque"] * 3
+
+
+def test_containers_that_lead_to_each_other_by_many_ways_are_too_large() -> None:
+    level: Any = [1.0]
+    for _ in range(19):
+        level = [level, level, level]
+    assert "a large list" in gather(level=level)["problems"]
+
+
+def test_a_function_that_python_has_frozen_is_its_own() -> None:
+    found = find(gather(join=os.path.join, getenv=os.getenv))
+    assert {each["kind"] for each in found.values()} == {"stdlib"}
+
+
+def test_an_array_has_its_tensor() -> None:
+    numpy = pytest.importorskip("numpy")
+    array = numpy.ones(3)
+
+    def read(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.from_numpy(array)
+
+    tensors = source.gather_objects(read, (X,), {})
+    assert {tuple(each.shape) for each in tensors.values() if torch.is_tensor(each)} == {(2,), (3,)}
