@@ -11,9 +11,10 @@ from typing import Any, Callable, Dict, Generic, Set
 import torch
 from torch import nn
 
+from ..machine.libraries import is_foreign
 from ..protocol.program_source import ClassRecord, InstanceRecord, MethodRecord, Reference
 from . import introspection, stock_layers
-from .provenance import find_public_reference, is_foreign, is_user_code
+from .provenance import find_public_reference, is_user_code
 from .records import Records
 
 _PROTOCOL = {"forward", "backward", "setup_context", "vmap", "jvp"}

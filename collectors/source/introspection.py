@@ -15,8 +15,9 @@ from typing import Any, List, Optional, Tuple
 
 import torch
 
+from ..machine.libraries import is_foreign
 from ..protocol.program_source import ClassShape, Reference
-from .provenance import find_public_reference, is_foreign, is_user_code
+from .provenance import find_public_reference, is_user_code
 
 #: Methods of torch.nn.Module that are the call of the module.
 _CALLS = ("__call__", "_call_impl", "_wrapped_call_impl")

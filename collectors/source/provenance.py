@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-import sysconfig
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -18,6 +17,7 @@ import torch.nn.functional
 
 from .. import FOLDER
 from ..machine.distributions import is_installed
+from ..machine.libraries import is_foreign, is_library_file
 from ..machine.public_names import NAMESPACES, list_callables
 from ..protocol.events import OwnFrame
 from ..protocol.program_source import NamedReference
@@ -40,53 +40,30 @@ _NAMESPACES = (
     "functools",
     "itertools",
 )
-_STDLIB = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
-_TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _INDEX: Dict[int, str] = {}
-
-
-def is_foreign(module: Any) -> bool:
-    """Whether a module name belongs to torch, to NumPy or to the standard library."""
-    top = str(module or "").split(".")[0]
-    if top in _TOPS or top in ("builtins", "numpy"):
-        return True
-    if top == "__main__":
-        return False
-    names = getattr(sys, "stdlib_module_names", None)
-    if names is not None:
-        return top in names
-    path = getattr(sys.modules.get(top), "__file__", None)
-    return top in sys.builtin_module_names or bool(path and _is_in_stdlib(path))
-
-
-def _is_in_stdlib(path: str) -> bool:
-    real = os.path.realpath(path)
-    return real.startswith(_STDLIB) and "site-packages" not in real and "dist-packages" not in real
 
 
 def is_user_code(function: Any) -> Optional[bool]:
     """Whether a Python function was written by the user; None for code made from text, as
-    dataclasses do. Python 3.11 and later have `os`, `abc` and other modules frozen.
+    dataclasses do.
     """
     code = getattr(function, "__code__", None)
-    if code is None:
+    if code is None or is_library_file(code.co_filename):
         return False
-    if code.co_filename.startswith("<"):
-        return False if code.co_filename.startswith("<frozen ") else None
-    real = os.path.realpath(code.co_filename)
-    return not (real.startswith(_TORCH) or _is_in_stdlib(real) or _is_in_numpy(real))
+    return None if code.co_filename.startswith("<") else True
 
 
-def _is_in_numpy(real: str) -> bool:
-    file = getattr(sys.modules.get("numpy"), "__file__", None)
-    return bool(file) and real.startswith(os.path.dirname(os.path.realpath(str(file))) + os.sep)
+def _is_own_file(path: str) -> bool:
+    """Whether a file belongs neither to Python, nor to an installed package, nor to us."""
+    real = os.path.realpath(path)
+    ours = os.path.realpath(FOLDER) + os.sep
+    return not (is_installed(real) or real.startswith(ours) or is_library_file(path))
 
 
 def list_own_files() -> List[str]:
     """The files of the user's modules: those that are loaded and belong neither to Python nor to an
     installed package.
     """
-    ours = os.path.realpath(FOLDER) + os.sep
     found = set()
     for name, module in list(sys.modules.items()):
         if name.startswith("torch."):  # also what Inductor generates, which lies in its cache
@@ -95,21 +72,18 @@ def list_own_files() -> List[str]:
         # some of torch's modules, such as torch.ops, claim a file that there is not
         if not isinstance(path, str) or not path.endswith(".py") or not os.path.isfile(path):
             continue
-        real = os.path.realpath(path)
-        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _is_in_stdlib(real)):
+        if _is_own_file(path):
             found.add(os.path.abspath(path))
     return sorted(found)
 
 
 def list_own_frames() -> List[OwnFrame]:
     """The functions of the user's files that are running, outermost first; at most 20."""
-    ours = os.path.realpath(FOLDER) + os.sep
     found: List[OwnFrame] = []
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        real = os.path.realpath(code.co_filename)
-        if not (is_installed(real) or real.startswith((ours, _TORCH)) or _is_in_stdlib(real)):
+        if _is_own_file(code.co_filename):
             own: OwnFrame = {
                 "file": os.path.abspath(code.co_filename),
                 "function": code.co_name,
@@ -146,7 +120,7 @@ def _build_index() -> Dict[int, str]:
     return _INDEX
 
 
-def _is_imported(value: Any) -> bool:
+def _is_imported(value: object) -> bool:
     """Whether a module of torch has this from elsewhere: `Generic` in `torch.utils.checkpoint`."""
     module = getattr(value, "__module__", None)
     return isinstance(module, str) and module.split(".")[0] not in (*_TOPS, "builtins")

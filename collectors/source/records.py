@@ -41,7 +41,7 @@ class Records:
         self.known: Dict[int, str] = {}
         self.alive: List[Any] = []
         self.live_classes: Dict[str, Any] = {}
-        self._refused: Dict[int, Tuple[Any, Reference]] = {}
+        self._refused: Dict[int, Tuple[object, Reference]] = {}
         self._storages: Dict[Tuple[str, int], List[str]] = {}
         self._arrays: Dict[int, torch.Tensor] = {}
 
@@ -74,13 +74,13 @@ class Records:
         self.problems.append(reason)
         return {"kind": "opaque", "reason": reason}
 
-    def refuse(self, value: Any, reason: str) -> Reference:
+    def refuse(self, value: object, reason: str) -> Reference:
         """A live value that is opaque from now on, even if it has a record already."""
         reference = self.note_opaque(reason)
         self._refused[id(value)] = (value, reference)
         return reference
 
-    def find_refused(self, value: Any) -> Optional[Reference]:
+    def find_refused(self, value: object) -> Optional[Reference]:
         """The reference of a value that was refused; None for any other."""
         return self._refused.get(id(value), (value, None))[1]
 
@@ -93,7 +93,8 @@ class Records:
             and type(value).__module__.split(".")[0] != "torch"
         ):
             return self.note_opaque("tensor subclass " + type(value).__name__)
-        key = self.add(value, "t", self.tensors, {})
+        record: TensorSpec = {}
+        key = self.add(value, "t", self.tensors, record)
         try:
             self.tensors[key] = read_tensor_spec(value, values)
         except Exception as problem:  # a tensor may be of a class that refuses

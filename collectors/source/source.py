@@ -21,6 +21,7 @@ import torch
 from ..call.history import Placeholder
 from ..call.operators.derivatives import Derivative, is_own_function
 from ..call.rungs import RecordedCall
+from ..machine.libraries import is_foreign
 from ..protocol.graphs import GatherAnswer, GatherRequest
 from ..protocol.program_source import (
     CallArguments,
@@ -35,7 +36,7 @@ from ..protocol.words import CallOutcome
 from ..trace import custom_operators
 from . import function_source, introspection, parsed_arguments
 from .classes import ObjectRecorder
-from .provenance import find_public_reference, is_foreign, is_user_code
+from .provenance import find_public_reference, is_user_code
 from .records import Records
 
 _LARGE = 400

@@ -12,6 +12,7 @@ import torch
 
 from .. import FOLDER
 from ..dynamo.translator import read_tensor_meta
+from ..machine.libraries import is_library_file
 from ..machine.public_names import NAMESPACES, is_torch_owned
 from ..protocol.captured_trace import TracedModule
 from ..protocol.captured_values import ResultLayout
@@ -162,29 +163,25 @@ def find_replaced() -> Iterator[str]:
     """
     functional = torch.nn.functional
     for name, value in list(vars(functional).items()):
-        if not name.startswith("_") and _is_foreign(value):
+        if not name.startswith("_") and _is_replacement(value):
             yield "torch.nn.functional." + name
     for owner, names, prefix in (
         (torch, dir(torch._C._VariableFunctions), "torch."),
         (torch.Tensor, dir(torch._C._TensorBase), "torch.Tensor."),
     ):
         for name in names:
-            if not name.startswith("__") and _is_foreign(getattr(owner, name, None)):
+            if not name.startswith("__") and _is_replacement(getattr(owner, name, None)):
                 yield prefix + name
     for name, value in list(vars(torch.nn).items()):
-        if isinstance(value, type) and _is_foreign(vars(value).get("forward")):
+        if isinstance(value, type) and _is_replacement(vars(value).get("forward")):
             yield "torch.nn." + name
 
 
-_OWN = (os.path.dirname(torch.__file__), FOLDER)
-
-
-def _is_foreign(value: Any) -> bool:
+def _is_replacement(value: Any) -> bool:
     """Whether it is a Python function that neither torch nor we have written."""
     if not isinstance(value, types.FunctionType):
         return False
     file = value.__code__.co_filename
-    return not file.startswith(_OWN) and os.path.basename(file) not in (
-        "typing.py",
-        "typing_extensions.py",  # which wraps what is deprecated
-    )
+    if os.path.basename(file) == "typing_extensions.py":  # which wraps what is deprecated
+        return False
+    return not (file.startswith(FOLDER) or is_library_file(file))

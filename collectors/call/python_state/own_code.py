@@ -7,16 +7,13 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import sysconfig
 from typing import Any, List
 
 import torch
 
 from ... import FOLDER
 from ...machine.distributions import is_installed
-
-_TOPS = frozenset(("torch", "functorch", "numpy", "builtins"))
-_STDLIB = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
+from ...machine.libraries import is_foreign
 
 
 def is_own(kind: type) -> bool:
@@ -36,14 +33,13 @@ def is_own_name(module: Any) -> bool:
         return False
     if module == "__main__":
         return True
-    top = module.split(".")[0]
-    if top in _TOPS or top in getattr(sys, "stdlib_module_names", sys.builtin_module_names):
+    if is_foreign(module):
         return False
     path = getattr(sys.modules.get(module), "__file__", None)
     if not isinstance(path, str):
         return False
     real = os.path.realpath(path)
-    return not (is_installed(real) or real.startswith((FOLDER, _STDLIB)))
+    return not (is_installed(real) or real.startswith(FOLDER))
 
 
 def is_ordinary(kind: type) -> bool:

@@ -5,9 +5,12 @@ own reference, never the whole.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
+import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,3 +118,17 @@ def test_an_array_has_its_tensor() -> None:
 
     tensors = source.gather_objects(read, (X,), {})
     assert {tuple(each.shape) for each in tensors.values() if torch.is_tensor(each)} == {(2,), (3,)}
+
+
+def test_a_class_of_a_module_that_is_named_as_one_of_pythons_is_the_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "profile.py").write_text("class Profile:\n    by = 2.0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "profile", raising=False)
+    module = importlib.import_module("profile")
+    try:
+        found = find(gather(one=module.Profile(), kind=module.Profile))
+    finally:
+        del sys.modules["profile"]
+    assert [found["one"]["kind"], found["kind"]["kind"]] == ["instance", "class"]
