@@ -69,33 +69,30 @@ def find_node(function: types.FunctionType) -> Optional[ast.AST]:
     return None
 
 
-def list_parameters(node: Any) -> List[str]:
-    """All parameter names in the order of co_varnames."""
-    given = node.args
-    names = [each.arg for each in given.posonlyargs + given.args + given.kwonlyargs]
-    return names + [each.arg for each in (given.vararg, given.kwarg) if each is not None]
-
-
 def _is_same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
-    names = list_parameters(node)
-    if list(code.co_varnames[: len(names)]) != names:
-        return False
-    positions = getattr(code, "co_positions", None)
-    if positions is not None:
-        columns = [place[2] for place in positions() if place[0] == node.lineno and place[2]]
-        if columns and min(columns) < node.col_offset:
-            return False
+    """Whether code is what Python makes of a lambda, of which a line may have several."""
+    around = ast.parse("def f({}): return 0".format(", ".join(code.co_freevars)))
+    around.body[0].body[0].value = node  # type: ignore[attr-defined]
     try:
-        whole = compile(ast.Expression(body=node), "<lambda>", "eval").co_consts
+        made = compile(around, "<lambda>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return False
-    alone = next((value for value in whole if isinstance(value, types.CodeType)), None)
-    if alone is None:
-        return False
-    used = set(code.co_names) | set(code.co_freevars)
-    plain = [value for value in code.co_consts if not isinstance(value, types.CodeType)]
-    other = [value for value in alone.co_consts if not isinstance(value, types.CodeType)]
-    return used == set(alone.co_names) | set(alone.co_freevars) and repr(plain) == repr(other)
+    for _ in range(2):
+        made = next(value for value in made.co_consts if isinstance(value, types.CodeType))
+    return _list_parts(made) == _list_parts(code)
+
+
+def _list_parts(code: types.CodeType) -> List[object]:
+    """What tells code apart: instructions, names and constants."""
+    constants: List[object] = []
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            constants.append(_list_parts(value))
+        elif isinstance(value, frozenset):
+            constants.append(sorted(map(repr, value)))
+        else:  # before Python 3.11 also what nested code is called, by the functions around it
+            constants.append(repr(value).rpartition("<locals>.")[2])
+    return [code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants]
 
 
 def list_global_names(code: types.CodeType) -> Set[str]:

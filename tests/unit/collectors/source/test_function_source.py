@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from typing import Any
 
-from collectors.source.function_source import unparse
+import pytest
+
+from collectors.source.function_source import find_node, unparse
 
 METHOD = """
     def forward(self, __x, *, __by=2):
@@ -57,3 +60,31 @@ def test_what_is_in_no_class_keeps_its_names_but_for_those_of_a_class_in_it() ->
     assert unparse(ast.parse(text).body[0], "").replace("\n\n", "\n") == expected.replace(
         "\n\n", "\n"
     )
+
+
+K = 3
+LAMBDAS: dict[str, Any] = {
+    "lambda x: x + K": ((lambda x: x + K), (lambda x: x - K))[0],
+    "lambda x: x - K": ((lambda x: x + K), (lambda x: x - K))[1],
+    "lambda x: x * 2.0": ((lambda x: x * 2), (lambda x: x * 2.0))[1],
+    "lambda x: [y - K for y in x]": ((lambda x: [y + K for y in x]), (lambda x: [y - K for y in x]))[1],
+    "lambda x: x in {'a', 'c'}": ((lambda x: x in {"a", "b"}), (lambda x: x in {"a", "c"}))[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LAMBDAS)
+def test_of_two_lambdas_on_a_line_each_is_itself(text: str) -> None:
+    node = find_node(LAMBDAS[text])
+    assert node is not None and ast.unparse(node) == text
+
+
+def test_lambdas_of_a_function_read_what_it_has() -> None:
+    def make(by: int) -> Any:
+        return (lambda x: x + by), (lambda x: x - by), (lambda x: (lambda y: y * by)(x))
+
+    nodes = [find_node(function) for function in make(2)]
+    assert [ast.unparse(node) for node in nodes if node] == [
+        "lambda x: x + by",
+        "lambda x: x - by",
+        "lambda x: (lambda y: y * by)(x)",
+    ]
