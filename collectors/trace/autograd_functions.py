@@ -98,29 +98,24 @@ class _Record:
         def watch_forward(*given: Any) -> Any:
             self.ctx = None if two_parts else given[0]
             self._enter(given if two_parts else given[1:])
-            try:
-                result = forward(*given)
-                if not two_parts:
-                    self._note_returned(result)
-                return result
-            finally:
-                if not two_parts:
-                    self.writer.stack.pop()
+            result = forward(*given)
+            if not two_parts:
+                self._note_returned(result)
+            return result
 
         def watch_setup(ctx: Any, inputs: Any, output: Any) -> Any:
             self.ctx = ctx
-            try:
-                setup(ctx, inputs, output)
-                self._note_returned(output)
-            finally:
-                self.writer.stack.pop()
+            setup(ctx, inputs, output)
+            self._note_returned(output)
 
         cls.forward = staticmethod(watch_forward)
         if two_parts:
             cls.setup_context = staticmethod(watch_setup)
+        depth = len(self.writer.stack)
         try:
             yield
         finally:
+            del self.writer.stack[depth:]  # the block of the forward, which may have raised
             for name, value in kept.items():
                 if value is not None:
                     setattr(cls, name, value)

@@ -200,17 +200,18 @@ def _fill_state(
 
 
 def _copy_arguments(labels: List[str], registry: Registry) -> List[torch.Tensor]:
-    """Copies of the arguments, those that share memory sharing it again."""
+    """Copies of the arguments, those that share memory sharing it again, of whatever dtype."""
     made: Dict[int, torch.Tensor] = {}
     found = []
     for label in labels:
         given, value = registry.given[label], registry.values[label]
         key = given.untyped_storage().data_ptr() if given.layout == torch.strided else 0
-        shared = made.get(key)
-        if shared is None or not given.numel():
-            made[key] = value
+        # one without elements, on the meta device or with a sparse layout shares nothing
+        shared = made.setdefault(key, value) if key and given.numel() else value
+        if shared is value:
             found.append(value.requires_grad_(given.requires_grad))
         else:
-            offset = given.storage_offset()
-            found.append(torch.as_strided(shared.detach(), given.shape, given.stride(), offset))
+            empty = torch.empty((0,), dtype=given.dtype, device=given.device)
+            place = (given.storage_offset(), given.shape, given.stride())
+            found.append(empty.set_(shared.detach().untyped_storage(), *place))
     return found

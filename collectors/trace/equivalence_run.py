@@ -136,13 +136,21 @@ class EquivalenceRun:
 
     def save(self) -> SavedRun:
         """What the other process needs, detached."""
+        dtypes: Dict[int, torch.dtype] = {}
+
+        def strip(tensor: torch.Tensor) -> torch.Tensor:
+            found = _strip_subclass(tensor)
+            if type(found) is not torch.Tensor or found.layout != torch.strided:
+                return found
+            # torch saves no two tensors that take the same memory for different dtypes
+            place = found.untyped_storage().data_ptr()
+            return found if dtypes.setdefault(place, found.dtype) == found.dtype else found.clone()
+
         return {
-            "results": [_strip_subclass(leaf) for leaf in self.results],
-            "gradients": {
-                k: _strip_subclass(g) for k, g in self.gradients.items() if g is not None
-            },
+            "results": [strip(leaf) for leaf in self.results],
+            "gradients": {k: strip(g) for k, g in self.gradients.items() if g is not None},
             "freed": self.freed,
-            "after": {key: _strip_subclass(tensor) for key, tensor in self.tensors.items()},
+            "after": {key: strip(tensor) for key, tensor in self.tensors.items()},
             "counts": self.counts,
             "layers": self.layers,
         }

@@ -270,7 +270,11 @@ class Tracer:
         if name == "shape":
             return self._trace_shape(args[0], result, (), {})
         if name in VIEWS and isinstance(result, torch.Tensor):
-            encoded: List[Encoded] = [{"ref": self.registry.resolve_name(args[0])}, name]
+            try:
+                encoded: List[Encoded] = [{"ref": self.registry.resolve_name(args[0])}, name]
+            except NotInGraphError as reason:
+                self.registry.note(str(reason))
+                return result
             call = OperatorCall("function", "getattr", encoded)
             return self.writer.note_result(result, call, self.writer.find_state())
         return result
