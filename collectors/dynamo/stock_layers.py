@@ -57,13 +57,15 @@ def _read_embedding_bag(module: Any) -> Dict[str, Any]:
     return {"_weight": None}
 
 
-_READERS: Mapping[str, Callable[[Any], Dict[str, Any]]] = {
+#: Arguments that a layer does not keep under their names.
+READERS: Mapping[str, Callable[[Any], Dict[str, Any]]] = {
     "MultiheadAttention": _read_attention,
     "TransformerEncoderLayer": _read_transformer_layer,
     "TransformerDecoderLayer": _read_transformer_layer,
     "Embedding": _read_embedding_bag,
     "EmbeddingBag": _read_embedding_bag,
     "PReLU": lambda module: {"init": 0.25},
+    "PairwiseDistance": lambda module: {"p": module.norm},
 }
 #: Layers whose parameters are not made by their constructor, or that hold modules which need not be
 #: stock.
@@ -85,7 +87,7 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
         raise NotInGraphError("a module that is not a stock layer")
     if _is_changed(module):
         raise NotInGraphError("torch.nn.{} with hooks or parametrizations".format(name))
-    given = _READERS[name](module) if name in _READERS else {}
+    given = READERS[name](module) if name in READERS else {}
     kwargs: Dict[str, Any] = {}
     for argument, parameter in inspect.signature(cls.__init__).parameters.items():
         if argument in _SKIPPED or parameter.kind in (
@@ -124,6 +126,7 @@ RECURRENT_DEFAULTS = {
     "dropout": 0.0,
     "bidirectional": False,
     "proj_size": 0,
+    "nonlinearity": "tanh",
 }
 
 

@@ -12,7 +12,8 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import nn
 
-from ..dynamo.stock_layers import EQUAL_SIZES, RECURRENT_DEFAULTS
+from ..dynamo.stock_layers import EQUAL_SIZES, READERS, RECURRENT_DEFAULTS
+from ..machine.public_names import NotInGraphError
 
 _SKIPPED = {
     "device",
@@ -31,28 +32,29 @@ _RECURRENT = {"input_size": None, "hidden_size": None, **RECURRENT_DEFAULTS}
 
 def find_stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
     """Constructor arguments that build the same stock layer, or None if that cannot be told."""
-    made, arguments = build_stock_layer(module, type(module))
-    if made is None:
-        return None
-    same = (
-        _describe_layout(made) == _describe_layout(module)
-        and made.extra_repr() == module.extra_repr()
-    )
-    return arguments if same else None
+    for short in (True, False):  # some layers keep a size as it was given, a number or a tuple
+        made, arguments = build_stock_layer(module, type(module), short)
+        if made is not None and _describe_layout(made) == _describe_layout(module):
+            if repr(made) == repr(module):
+                return arguments
+    return None
 
 
-def build_stock_layer(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
+def build_stock_layer(
+    module: nn.Module, layer: type, short: bool = True
+) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
     """A layer of a stock class, made with the settings of a module of a class derived from it.
 
     Args:
         module: the user's module; it is read alone.
         layer: the class of torch.nn.
+        short: whether a tuple of equal sizes is given as one of them.
 
     Returns:
         The layer, on the meta device where its constructor takes one, and the arguments that it
         was made with; (None, {}) where the constructor refuses what the module's attributes say.
     """
-    arguments = _read_arguments(module, layer)
+    arguments = _read_arguments(module, layer, short)
     state = torch.get_rng_state()
     try:
         return (
@@ -88,31 +90,32 @@ def _build_meta_options(layer: type) -> Dict[str, Any]:
     return {"device": "meta"} if "device" in accepted or issubclass(layer, nn.RNNBase) else {}
 
 
-def _read_arguments(module: nn.Module, layer: type) -> Optional[Dict[str, Any]]:
+def _read_arguments(module: nn.Module, layer: type, short: bool) -> Optional[Dict[str, Any]]:
     if isinstance(module, nn.RNNBase):
         return {
             name: getattr(module, name)
             for name, usual in _RECURRENT.items()
             if getattr(module, name, usual) != usual
         }
-    special = _SPECIAL.get(layer.__name__)
-    if special is not None:
-        return special(module)
+    try:
+        read = READERS[layer.__name__](module) if layer.__name__ in READERS else {}
+    except NotInGraphError:
+        return None
     arguments: Dict[str, Any] = {}
     made: Any = layer.__init__  # type: ignore[misc]
     for name, parameter in inspect.signature(made).parameters.items():
         if name in _SKIPPED or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
-        if not hasattr(module, name):
+        if name not in read and not hasattr(module, name):
             if parameter.default is parameter.empty:
                 return None
             continue
-        value = getattr(module, name)
+        value = read[name] if name in read else getattr(module, name)
         if name == "bias" and (value is None or isinstance(value, torch.Tensor)):
             value = value is not None
         if isinstance(value, (torch.Tensor, nn.Module)):
             return None
-        value = _collapse(name, value)
+        value = _collapse(name, value) if short else value
         if parameter.default is parameter.empty or value != parameter.default:
             arguments[name] = value
     return arguments
@@ -133,51 +136,3 @@ def _collapse(name: str, value: Any) -> Any:
     if isinstance(value, tuple) and len(value) == 1 and name == "normalized_shape":
         return value[0]
     return value
-
-
-def _read_attention(module: Any) -> Dict[str, Any]:
-    arguments = {"embed_dim": module.embed_dim, "num_heads": module.num_heads}
-    defaults = {
-        "dropout": 0.0,
-        "batch_first": False,
-        "add_zero_attn": False,
-        "kdim": module.embed_dim,
-        "vdim": module.embed_dim,
-    }
-    arguments.update(
-        {
-            name: getattr(module, name)
-            for name, usual in defaults.items()
-            if getattr(module, name) != usual
-        }
-    )
-    if module.in_proj_bias is None:
-        arguments["bias"] = False
-    if module.bias_k is not None:
-        arguments["add_bias_kv"] = True
-    return arguments
-
-
-def _read_encoder_layer(module: Any) -> Optional[Dict[str, Any]]:
-    name = getattr(module.activation, "__name__", "")
-    if name not in ("relu", "gelu"):
-        return None
-    arguments = {
-        "d_model": module.linear1.in_features,
-        "nhead": module.self_attn.num_heads,
-        "dim_feedforward": module.linear1.out_features,
-        "dropout": module.dropout.p,
-        "activation": name,
-        "batch_first": module.self_attn.batch_first,
-        "norm_first": module.norm_first,
-    }
-    if module.linear1.bias is None:
-        arguments["bias"] = False
-    return arguments
-
-
-_SPECIAL = {
-    "MultiheadAttention": _read_attention,
-    "TransformerEncoderLayer": _read_encoder_layer,
-    "TransformerDecoderLayer": _read_encoder_layer,
-}
