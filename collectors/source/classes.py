@@ -71,11 +71,7 @@ class ObjectRecorder:
             "setters": {},
             "attributes": {},
             "fields": [],
-            "slots": (
-                [value.__dict__["__slots__"]]
-                if isinstance(value.__dict__.get("__slots__"), str)
-                else list(value.__dict__.get("__slots__", ()))
-            ),
+            "slots": introspection.list_slots(value),
             "init_seen": False,
         }
         key = self.records.add(value, "c", self.records.classes, record)
@@ -128,19 +124,19 @@ class ObjectRecorder:
                 if getattr(function, "__isabstractmethod__", False):  # a derived class has it
                     continue
                 dunder = name.startswith("__") and name.endswith("__")
-                into = _Methods(record["methods"], kind)
+                into = _file_as(record["methods"], kind)
                 if name in _PROTOCOL or dunder:
                     if is_user_code(written) is True:
-                        into[name] = self.refer_to(function)
+                        into(name, self.refer_to(function))
                 else:
                     self.records.later.append((name, function, into))
                     if isinstance(thing, property) and thing.fset is not None:
-                        setters = _Methods(record["setters"], "setter")
+                        setters = _file_as(record["setters"], "setter")
                         self.records.later.append((name, thing.fset, setters))
             elif not (name.startswith("__") and name.endswith("__")) and not isinstance(
                 thing, types.MemberDescriptorType
             ):
-                self.records.later.append((name, thing, record["attributes"]))
+                self.records.later.append((name, thing, record["attributes"].__setitem__))
 
     def refer_to_instance(self, value: Any) -> Reference:
         """An object, with the record of its state."""
@@ -172,21 +168,15 @@ class ObjectRecorder:
             return {"kind": "instance", "id": key}
         state = dict(getattr(value, "__dict__", {}))
         for base in cls.__mro__:
-            slots = base.__dict__.get("__slots__", ())
-            state.update(
-                {
-                    name: getattr(value, name)
-                    for name in ((slots,) if isinstance(slots, str) else slots)
-                    if hasattr(value, name)
-                }
-            )
+            slots = [each for each in introspection.list_slots(base) if hasattr(value, each)]
+            state.update({name: getattr(value, name) for name in slots if name != "__dict__"})
         self._keep_state(value, state, record)
         return {"kind": "instance", "id": key}
 
     def _keep_state(self, owner: Any, state: Dict[str, Any], record: InstanceRecord) -> None:
         """Notes the attributes of an object for later."""
         self.records.later.extend(
-            (name, each, record["state"])
+            (name, each, record["state"].__setitem__)
             for name, each in state.items()
             if not introspection.is_own_method(owner, name, each)
         )
@@ -271,13 +261,11 @@ class ObjectRecorder:
             record["parameters"][name] = tensor["id"] if tensor["kind"] == "tensor" else None
 
 
-class _Methods(Dict[str, Reference]):
-    """Takes a method's reference and files it with its kind under the class's methods."""
+def _file_as(table: Dict[str, MethodRecord], kind: str) -> Callable[[str, Reference], None]:
+    """What files the function of a method, under its name and with the kind of method it is."""
 
-    def __init__(self, table: Dict[str, MethodRecord], kind: str) -> None:
-        super().__init__()
-        self.table, self.kind = table, kind
-
-    def __setitem__(self, name: str, reference: Reference) -> None:
+    def file(name: str, reference: Reference) -> None:
         if reference["kind"] == "function":
-            self.table[name] = {"method": self.kind, "function": reference}
+            table[name] = {"method": kind, "function": reference}
+
+    return file

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
 import linecache
 import sys
 import types
@@ -54,32 +55,47 @@ def find_node(function: types.FunctionType) -> Optional[ast.AST]:
     if tree is None:
         return None
     code = function.__code__
+    if code.co_name == "<lambda>":
+        parts = _list_parts(code)
+        same = (
+            node
+            for node, made in _list_lambdas(tree)
+            if node.lineno == code.co_firstlineno and _list_parts(made) == parts
+        )
+        return next(same, None)
     for node in ast.walk(tree):
-        if code.co_name == "<lambda>":
-            if (
-                isinstance(node, ast.Lambda)
-                and node.lineno == code.co_firstlineno
-                and _is_same_lambda(node, code)
-            ):
-                return node
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
             if code.co_firstlineno in (first, node.lineno) and node.name == code.co_name:
                 return node
     return None
 
 
-def _is_same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
-    """Whether code is what Python makes of a lambda, of which a line may have several."""
-    around = ast.parse("def f({}): return 0".format(", ".join(code.co_freevars)))
-    around.body[0].body[0].value = node  # type: ignore[attr-defined]
+@functools.cache
+def _list_lambdas(tree: ast.Module) -> List[Tuple[ast.Lambda, types.CodeType]]:
+    """The lambdas of a file, each with what Python makes of it: a line may have several, and code
+    depends on what is around it, such as what its names are in the module.
+    """
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    places = [(node.lineno, node.end_lineno) for node in nodes]
+    last = max((getattr(node, "end_lineno", 0) or 0 for node in tree.body), default=0)
+    for number, node in enumerate(nodes, 1):  # a line of its own, which its code has then
+        node.lineno, node.end_lineno = last + number, last + len(nodes) + 1
     try:
-        made = compile(around, "<lambda>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return False
-    for _ in range(2):
-        made = next(value for value in made.co_consts if isinstance(value, types.CodeType))
-    return _list_parts(made) == _list_parts(code)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as cells of a notebook may have it
+        waiting = [compile(tree, "<lambdas>", "exec", flags=flags, dont_inherit=True)]
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    finally:
+        for node, place in zip(nodes, places):
+            node.lineno, node.end_lineno = place
+    found = []
+    while waiting:
+        code = waiting.pop()
+        waiting += [value for value in code.co_consts if isinstance(value, types.CodeType)]
+        if code.co_name == "<lambda>":
+            found.append((nodes[code.co_firstlineno - last - 1], code))
+    return found
 
 
 def _list_parts(code: types.CodeType) -> List[object]:
@@ -88,10 +104,10 @@ def _list_parts(code: types.CodeType) -> List[object]:
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
             constants.append(_list_parts(value))
-        elif isinstance(value, frozenset):
-            constants.append(sorted(map(repr, value)))
-        else:  # before Python 3.11 also what nested code is called, by the functions around it
-            constants.append(repr(value).rpartition("<locals>.")[2])
+        else:
+            constants.append(
+                sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+            )
     return [code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants]
 
 

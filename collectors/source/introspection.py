@@ -177,6 +177,22 @@ def find_function(thing: Any) -> Any:
     return unwrap(thing) if marked is None else marked
 
 
+def list_slots(value: type) -> List[str]:
+    """The slots that a class itself declares, private ones by the names that Python makes of
+    them.
+    """
+    slots = value.__dict__.get("__slots__", ())
+    owner = value.__name__.lstrip("_")
+    return [
+        (
+            "_{}{}".format(owner, name)
+            if owner and name.startswith("__") and not name.endswith("__")
+            else name
+        )
+        for name in ([slots] if isinstance(slots, str) else slots)
+    ]
+
+
 def list_fields(value: type) -> List[Tuple[str, Any, Any]]:
     """(name, default, default factory) of a dataclass's constructor; None where there is none."""
     missing = dataclasses.MISSING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, MutableMapping, Optional, Set, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple, TypeVar
 
 import torch
 from torch import nn
@@ -17,8 +17,8 @@ from ..protocol.program_source import (
 from .values import read_tensor_spec
 
 _Record = TypeVar("_Record")
-#: An attribute that waits for a mention: its name, its value, the table that takes its reference.
-Waiting = Tuple[str, Any, MutableMapping[str, Reference]]
+#: An attribute that waits for a mention: its name, its value, and what files its reference.
+Waiting = Tuple[str, Any, Callable[[str, Reference], None]]
 
 
 class Records:

@@ -9,11 +9,13 @@ library are named, everything else is followed; what cannot be followed is `opaq
 
 from __future__ import annotations
 
+import ast
 import collections
 import contextlib
 import functools
 import logging
 import types
+from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 import torch
@@ -47,7 +49,6 @@ _MOST_ITEMS = 100_000
 #: More functions than a program to rewrite has: a library was reached that leads to all of itself
 #: and what it imports.
 _MOST_FUNCTIONS = 1000
-_NOTHING = object()
 _CONTAINERS = (list, tuple, set, frozenset, dict, collections.deque)
 #: Those that are not written as a display.
 _OF_COLLECTIONS = (
@@ -64,6 +65,17 @@ class ProgramTooLargeError(Exception):
     """What is reached is no program that anybody could rewrite, let alone read."""
 
 
+@dataclass(frozen=True)
+class _Refusal:
+    """What stands for a callable that is not followed."""
+
+    reason: str
+
+
+_TOO_LARGE = _Refusal("more than {} functions are reached".format(_MOST_FUNCTIONS))
+_OF_TORCH = _Refusal("the derivative is that of a function of torch")
+
+
 def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     """What `gather` finds behind a recorded call, with its backend if that is a callable."""
     given = call.conditions.options.get("backend")
@@ -72,9 +84,9 @@ def gather_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
     if isinstance(function, Derivative):  # the assertion is ours
         function = function.function
         if not is_own_function(function):  # what it calls is torch's
-            function = _NOTHING
-    if function is _NOTHING:
-        gathered = _gather(_ObjectGatherer(), _NOTHING, (), {}, None)
+            function = _OF_TORCH
+    if function is _OF_TORCH:
+        gathered = _gather(_ObjectGatherer(), _OF_TORCH, (), {}, None)
     else:
         gathered = gather(function, call.args, call.kwargs, backend, call.before.history)
     return {
@@ -95,11 +107,11 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None, history: Any = 
     Returns:
         Where the callable reaches too much it is `opaque`, and only the backend is followed.
     """
-    attempts: List[Any] = [(fn, args, kwargs, backend, history), (_NOTHING, (), {}, backend)]
+    attempts: List[Any] = [(fn, args, kwargs, backend, history), (_TOO_LARGE, (), {}, backend)]
     for attempt in attempts:
         with contextlib.suppress(ProgramTooLargeError):
             return _gather(_ObjectGatherer(), *attempt)
-    return _gather(_ObjectGatherer(), _NOTHING, (), {}, None)
+    return _gather(_ObjectGatherer(), _TOO_LARGE, (), {}, None)
 
 
 def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
@@ -120,10 +132,8 @@ def gather_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict
 def _gather(
     work: _ObjectGatherer, fn: Any, args: Any, kwargs: Any, backend: Any, history: Any = ()
 ) -> GatheredJson:
-    if fn is _NOTHING:
-        entry = work.records.note_opaque(
-            "more than {} functions are reached".format(_MOST_FUNCTIONS)
-        )
+    if isinstance(fn, _Refusal):
+        entry = work.records.note_opaque(fn.reason)
     else:
         entry = work.refer_to(introspection.find_original(fn))
     records = work.records
@@ -177,7 +187,7 @@ class _ObjectGatherer:
         while True:
             ready = self.records.take_mentioned()
             for name, value, into in ready:
-                into[name] = self.refer_to(value)
+                into(name, self.refer_to(value))
             if not ready and not self._take_constructor():
                 return
 
@@ -339,14 +349,15 @@ class _ObjectGatherer:
         if len(self.records.functions) >= _MOST_FUNCTIONS:
             raise ProgramTooLargeError
         owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
-        names, every = function_source.find_used_names(node)
+        source = function_source.unparse(node, "" if owner == "<locals>" else owner)
+        names, every = function_source.find_used_names(ast.parse(source))
         self.records.wanted |= names
         self.records.all_wanted = self.records.all_wanted or every
         record: FunctionRecord = {
             "name": value.__name__,
             "line": value.__code__.co_firstlineno,
             "module": value.__module__,
-            "source": function_source.unparse(node, "" if owner == "<locals>" else owner),
+            "source": source,
             "refs": {},
             "chains": {},
             "defaults": [],

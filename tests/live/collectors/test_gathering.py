@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 import torch
 
+from collectors.call.operators.derivatives import Derivative
 from collectors.source import source
+from tests.support.round_trips import call_of
 
 X = torch.ones(2)
 
@@ -132,3 +134,9 @@ def test_a_class_of_a_module_that_is_named_as_one_of_pythons_is_the_programs(
     finally:
         del sys.modules["profile"]
     assert [found["one"]["kind"], found["kind"]["kind"]] == ["instance", "class"]
+
+
+def test_a_derivative_of_a_function_of_torch_is_not_too_large() -> None:
+    call = call_of((Derivative(torch.sin, "backward"), (X,)))
+    entry = source.gather_call(call, {"op": "gather"})["gathered"]["entry"]
+    assert entry == {"kind": "opaque", "reason": "the derivative is that of a function of torch"}

@@ -21,8 +21,8 @@ OUT_OF_SIGHT: dict[str, Program] = {
 
 def traced(function: Any, *args: Any) -> Any:
     """The trace of a call."""
-    way = {"look_inside": True, "empty_caches": False}
-    return in_a_fork(lambda: trace.trace(call_of((function, args)), {"way": way})["trace"])
+    request: Any = {"way": {"look_inside": True, "empty_caches": False}}
+    return in_a_fork(lambda: trace.trace(call_of((function, args)), request)["trace"])
 
 
 @pytest.mark.parametrize("name", OUT_OF_SIGHT)
@@ -51,7 +51,7 @@ def test_arguments_that_share_memory_do_so_in_the_rewritten_call(make: Any) -> N
     assert rewriting(make).same
 
 
-class Refusing(torch.autograd.Function):
+class Refusing(torch.autograd.Function):  # type: ignore[misc]
     """Refuses what is negative."""
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import textwrap
 from typing import Any
 
@@ -63,7 +64,15 @@ def test_what_is_in_no_class_keeps_its_names_but_for_those_of_a_class_in_it() ->
 
 
 K = 3
+
+
+class _Private:
+    pair: Any = (lambda self: self.__x), (lambda self: self.__y)
+
+
 LAMBDAS: dict[str, Any] = {
+    "lambda x: math.cos(x)": ((lambda x: math.sin(x)), (lambda x: math.cos(x)))[1],
+    "lambda self: self.__y": _Private.pair[1],
     "lambda x: x + K": ((lambda x: x + K), (lambda x: x - K))[0],
     "lambda x: x - K": ((lambda x: x + K), (lambda x: x - K))[1],
     "lambda x: x * 2.0": ((lambda x: x * 2), (lambda x: x * 2.0))[1],
