@@ -4,7 +4,7 @@ chance.
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import List, Optional
 
 import torch
 
@@ -14,6 +14,8 @@ from ..protocol.captured_values import ValueStructure
 _FAR = 16
 #: A matrix with more rows takes too long to look at.
 _MOST_ROWS = 512
+#: So many elements of a vector are looked at together.
+_PART = 1 << 20
 #: By how much of the largest element a computed symmetric matrix may be unsymmetric.
 _ROUNDING = 1e-5
 
@@ -74,19 +76,25 @@ def find_structure(values: torch.Tensor) -> Optional[ValueStructure]:
         "ascending" or "descending" for a vector of three numbers or more, not all equal; "definite"
         for a symmetric positive definite matrix of two rows or more, or a batch of them; else None.
     """
-    wide = values.double()  # few operators take each dtype
     if values.dim() == 1:
-        if values.numel() < 3 or bool((wide == wide[0]).all()):
-            return None
-        steps = wide.diff()
-        if bool((steps >= 0).all()):
-            return "ascending"
-        return "descending" if bool((steps <= 0).all()) else None
+        return _find_order(values)
     is_square = values.dim() > 1 and 1 < values.shape[-1] == values.shape[-2] <= _MOST_ROWS
     if not is_square or not values.is_floating_point() or not values.numel():
         return None
-    wide = wide.cpu()
+    wide = values.double().cpu()
     if bool(((wide - wide.mT).abs() > _ROUNDING * wide.abs().max()).any()):
         return None
     failed: torch.Tensor = torch.linalg.cholesky_ex(wide).info
     return None if bool(failed.any()) else "definite"
+
+
+def _find_order(values: torch.Tensor) -> Optional[ValueStructure]:
+    names: List[ValueStructure] = ["ascending", "descending"]
+    for start in range(0, len(values) - 1, _PART):
+        # few operators take each dtype; parts overlap by one element
+        steps = values[start : start + _PART + 1].double().diff()
+        held = {"ascending": bool((steps >= 0).all()), "descending": bool((steps <= 0).all())}
+        names = [name for name in names if held[name]]
+        if not names:
+            return None
+    return names[0] if len(values) > 2 and len(names) == 1 else None
