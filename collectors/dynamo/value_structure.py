@@ -15,7 +15,7 @@ _FAR = 16
 #: A matrix with more rows takes too long to look at.
 _MOST_ROWS = 512
 #: So many elements of a vector are looked at together.
-_PART = 1 << 20
+_PART = 1 << 18
 #: By how much of the largest element a computed symmetric matrix may be unsymmetric.
 _ROUNDING = 1e-5
 

@@ -15,7 +15,7 @@ from ..dynamo.value_structure import find_padding, find_structure, read_number, 
 from ..protocol.program_source import SpecStatistics, TensorSpec
 
 #: So many elements are looked at together.
-_PART = 1 << 20
+_PART = 1 << 18
 #: Of more elements it does not matter whether all are different.
 _MOST_DISTINCT = 10_000
 
@@ -96,7 +96,7 @@ def _find_extremes(values: torch.Tensor) -> torch.Tensor:
     low, high = values.min(), values.max()
     above, below = values[values > low], values[values < high]
     if not above.numel():
-        return values[:2]
+        return values[:2].clone()  # and not all that they are part of
     lower = torch.stack([low, above.min(), below.max()])
     return torch.cat([lower[lower < high], values[values == high][:2]])
 
