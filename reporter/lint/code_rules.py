@@ -197,7 +197,8 @@ def _check_edges(subject: LintSubject) -> Iterator[Hit]:
 
 def _needs_special_values(subject: LintSubject) -> bool:
     """Whether the repro was seen to be right with ordinary numbers in the place of NaN or inf."""
-    rows = subject.report.repro.neighbours if subject.report is not None else ()
+    repro = subject.report.repro if subject.report is not None else None
+    rows = repro.neighbours if repro is not None else ()
     return any(row.change.startswith("values ") and not row.fails for row in rows)
 
 
