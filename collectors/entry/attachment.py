@@ -26,6 +26,7 @@ from ..record import ending, hooks
 from ..record.channel import Channel
 from ..record.recorder import Recorder
 from ..record.watched_callable import WatchedCallable
+from ..record.watcher import CallHandler
 
 _START_SECONDS = 60.0
 
@@ -40,9 +41,8 @@ class RecorderSwitch:
     """
 
     def __init__(self) -> None:
-        self.local = threading.local()
         self.compiles = 0
-        self.active: Any = None
+        self.active: Optional[CallHandler] = None
 
     def call(
         self,
@@ -62,6 +62,11 @@ class RecorderSwitch:
         if active is None:
             return compiled(*args, **kwargs)
         return active.call(watched, compiled, args, kwargs)
+
+    def note_leak(self) -> None:
+        """Has the active recorder count an export that left tensors without values."""
+        if self.active is not None:
+            self.active.note_leak()
 
 
 _SWITCHES: List[RecorderSwitch] = []

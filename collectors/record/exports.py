@@ -20,8 +20,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from ..protocol.words import ONNX_ARGUMENTS, ExportStep
 from .watched_callable import WatchedCallable, note_buffers
+from .watcher import CallHandler, find_calling_module
 
 _Function = Callable[..., Any]
+#: Notes what comes of a call that is made: given are what is known of its subject, the arguments by
+#: name, and what makes the call.
+_Noting = Callable[["ExportedModule", Dict[str, Any], _Function], object]
 #: Of so many files it is known what they hold: a module is kept for each, and its arguments.
 _MOST_PATHS = 16
 
@@ -57,7 +61,7 @@ class ExportedModule(NamedTuple):
 class Exports:
     """The exported programs of one process, for one recorder."""
 
-    def __init__(self, recorder: Any) -> None:
+    def __init__(self, recorder: CallHandler) -> None:
         self.recorder = recorder
         self._programs: weakref.WeakKeyDictionary[Any, ExportedModule] = weakref.WeakKeyDictionary()
         #: What stands for the calls of an object; a copy of that has none.
@@ -126,7 +130,8 @@ class Exports:
             exported = ExportedModule(module, args, kwargs, options)
             held = _count_fake_tensors(module)
             program = self._watch_making(exported, lambda: original(*given, **named))
-            self.recorder.leaks += _count_fake_tensors(module) > held
+            if _count_fake_tensors(module) > held:
+                self.recorder.note_leak()
             exported = _note_writes(exported, program)
             self._programs[program] = exported
             return program
@@ -140,92 +145,94 @@ class Exports:
         self.recorder.compiles += 1
         return self.recorder.call(watched, lambda *_, **__: make(), exported.args, exported.kwargs)
 
-    def _wrap_run_decompositions(self, original: _Function) -> _Function:
+    def _wrap(
+        self,
+        original: _Function,
+        find: Callable[[object], Optional[ExportedModule]],
+        make: _Noting,
+    ) -> _Function:
+        """A function of torch that takes an exported program, or where one lies, as its first
+        parameter, by position or by name.
+
+        Args:
+            find: what is known of that; where it is nothing, or where torch itself calls, the
+                function does what it always does.
+            make: calls the function, which is handed over, and notes what comes of it. It is given
+                what was found and the arguments, by name.
+        """
+        signature = inspect.signature(original)
+        subject = next(iter(signature.parameters))
+
         @functools.wraps(original)
-        def run_decompositions(program: Any, *given: Any, **named: Any) -> Any:
-            exported = self._programs.get(program)
+        def wrapped(*given: object, **named: object) -> object:
+            exported, values = None, {}
+            with contextlib.suppress(TypeError, KeyError):  # torch says what it misses
+                values = dict(signature.bind(*given, **named).arguments)
+                exported = find(values[subject])
             if exported is None or _is_called_by_torch():
-                return original(program, *given, **named)
+                return original(*given, **named)
+            return make(exported, values, lambda: original(*given, **named))
+
+        return wrapped
+
+    def _wrap_run_decompositions(self, original: _Function) -> _Function:
+        def decompose(exported: ExportedModule, _: object, make: _Function) -> object:
             after = exported.add_step("decompose")
-            made = self._watch_making(after, lambda: original(program, *given, **named))
+            made = self._watch_making(after, make)
             self._programs[made] = after
             return made
 
-        return run_decompositions
+        return self._wrap(original, self._find_exported, decompose)
 
     def _wrap_save(self, original: _Function) -> _Function:
-        @functools.wraps(original)
-        def save(program: Any, file: Any, *given: Any, **named: Any) -> Any:
-            exported = self._find_exported(program)
-            if exported is None:
-                return original(program, file, *given, **named)
+        def save(exported: ExportedModule, values: Dict[str, object], make: _Function) -> object:
             after = exported.add_step("save")
-            done = self._watch_making(after, lambda: original(program, file, *given, **named))
-            self._note_file(file, after.with_own_buffers())
+            done = self._watch_making(after, make)
+            self._note_file(values["f"], after.with_own_buffers())
             return done
 
-        return save
+        return self._wrap(original, self._find_exported, save)
 
     def _wrap_load(self, original: _Function) -> _Function:
-        @functools.wraps(original)
-        def load(file: Any, *given: Any, **named: Any) -> Any:
-            exported = self._find_file(file)
-            if exported is None:
-                return original(file, *given, **named)
-            program = self._watch_making(exported, lambda: original(file, *given, **named))
+        def load(exported: ExportedModule, _: object, make: _Function) -> object:
+            program = self._watch_making(exported, make)
             self._programs[program] = exported
             return program
 
-        return load
+        return self._wrap(original, self._find_file, load)
 
     def _wrap_unflatten(self, original: _Function) -> _Function:
-        @functools.wraps(original)
-        def unflatten(program: Any, *given: Any, **named: Any) -> Any:
-            exported = self._find_exported(program)
-            if exported is None:
-                return original(program, *given, **named)
+        def unflatten(exported: ExportedModule, _: object, make: _Function) -> object:
             after = exported.add_step("unflatten")
-            made = self._watch_making(after, lambda: original(program, *given, **named))
+            made = self._watch_making(after, make)
             return self._watch_calls(made, _note_own_buffers(after, made))
 
-        return unflatten
+        return self._wrap(original, self._find_exported, unflatten)
 
     def _wrap_module(self, original: _Function) -> _Function:
-        @functools.wraps(original)
-        def module(program: Any, *given: Any, **named: Any) -> Any:
-            made = original(program, *given, **named)
-            exported = self._programs.get(program)
-            if exported is None or _is_called_by_torch():
-                return made
+        def module(exported: ExportedModule, _: object, make: _Function) -> object:
+            made = make()
             exported = note_shared_parameters(exported, made)
             return self._watch_calls(made, _note_own_buffers(exported, made))
 
-        return module
+        return self._wrap(original, self._find_exported, module)
 
     def _wrap_package(self, original: _Function) -> _Function:
-        @functools.wraps(original)
-        def aoti_compile_and_package(program: Any, *given: Any, **named: Any) -> Any:
-            exported = self._find_exported(program)
-            if exported is None:
-                return original(program, *given, **named)
-            configs = named.get("inductor_configs")
+        def package(exported: ExportedModule, values: Dict[str, object], make: _Function) -> object:
+            configs = values.get("inductor_configs")
             after = exported.add_step("package", compiler="aoti", inductor_configs=configs)
-            path = self._watch_making(after, lambda: original(program, *given, **named))
+            path = self._watch_making(after, make)
             self._note_file(path, after.with_own_buffers())
             return path
 
-        return aoti_compile_and_package
+        return self._wrap(original, self._find_exported, package)
 
     def _wrap_load_package(self, original: _Function) -> _Function:
-        @functools.wraps(original)
-        def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
-            exported = self._find_file(path)
-            if exported is None:
-                return original(path, *given, **named)
-            package = self._watch_making(exported, lambda: original(path, *given, **named))
+        def load_package(exported: ExportedModule, _: object, make: _Function) -> object:
+            package = self._watch_making(exported, make)
             return self._watch_calls(package, exported)
 
-        return aoti_load_package
+        return self._wrap(original, self._find_file, load_package)
 
     def _wrap_library(
         self, original: _Function, find: Callable[[Dict[str, Any]], Optional[ExportedModule]]
@@ -259,21 +266,17 @@ class Exports:
         return exported.add_step("package", compiler="aoti", inductor_configs=values.get("options"))
 
     def _wrap_load_library(self, original: _Function) -> _Function:
-        @functools.wraps(original)
-        def aot_load(path: Any, *given: Any, **named: Any) -> Any:
-            made = original(path, *given, **named)
-            exported = self._find_file(path)
-            if exported is None:
-                return made
+        def load_library(exported: ExportedModule, _: object, make: _Function) -> object:
+            made = make()
             watched, recorder = self._make_watched(exported), self.recorder
 
             @functools.wraps(made)
-            def call(*args: Any, **kwargs: Any) -> Any:
+            def call(*args: object, **kwargs: object) -> object:
                 return recorder.call(watched, made, args, kwargs)
 
             return call
 
-        return aot_load
+        return self._wrap(original, self._find_file, load_library)
 
     def _wrap_onnx_export(self, original: _Function) -> _Function:
         signature = inspect.signature(original)
@@ -400,7 +403,7 @@ def _hide_from_dynamo(*functions: _Function) -> None:
 
 def _is_called_by_torch() -> bool:
     """Whether the function that asks was called by torch itself."""
-    return str(sys._getframe(2).f_globals.get("__name__", "")).split(".")[0] == "torch"
+    return find_calling_module(2).split(".")[0] == "torch"
 
 
 def _may_change_state(program: Any) -> bool:

@@ -8,18 +8,24 @@ the finished module.
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import inspect
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, Optional, SupportsIndex, Tuple, Union
+from typing import Any, Callable, Dict, Optional, SupportsIndex, Tuple, Type, Union, cast
 
 from ..protocol.starting import RecorderSpec
 from ..source import parsed_arguments
 from .exports import Exports
 from .watched_callable import WatchedCallable
+from .watcher import CallHandler, find_calling_module
+
+#: Modules of torch that compile what the program gives them in its name.
+_ENTRY_POINTS = ("torch.nn.modules.module", "torch.compiler")
 
 
 class _AfterImport:
@@ -57,7 +63,7 @@ class _AfterImport:
         return spec
 
 
-def install(recorder: Any) -> None:
+def install(recorder: CallHandler) -> None:
     """Arranges for torch.compile, torch._dynamo.optimize, torch.export, AOTInductor and
     torch.onnx to be watched, now or once they are imported, and for the kernels of custom operators
     to be kept.
@@ -81,7 +87,7 @@ def keep_parsed_arguments() -> None:
     call_when_imported("argparse", parsed_arguments.patch)
 
 
-def install_operator_count(recorder: Any, spec: RecorderSpec) -> None:
+def install_operator_count(recorder: CallHandler, spec: RecorderSpec) -> None:
     """Has the calls of torch's own functions counted, and looked at as `spec` says,
     once torch is imported.
     """
@@ -110,7 +116,7 @@ def call_when_imported(name: str, then: Callable[[Any], None]) -> None:
         sys.meta_path.insert(0, _AfterImport(name, then))
 
 
-def _call_reversed(patch: Callable[[Any, Any], None], recorder: Any, module: Any) -> None:
+def _call_reversed(patch: Callable[[Any, Any], None], recorder: CallHandler, module: Any) -> None:
     patch(module, recorder)
 
 
@@ -120,17 +126,18 @@ def _keep_kernels(torch: ModuleType) -> None:
     custom_operators.keep_kernels(torch.library)
 
 
-def _patch_compile(torch: Any, recorder: Any) -> None:
+def _patch_compile(torch: Any, recorder: CallHandler) -> None:
     original = torch.compile
 
     @functools.wraps(original)
     def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if _is_compiled_by_torch():
+            return original(model, *args, **kwargs)
         if model is None:
             return lambda function: compile(function, *args, **kwargs)
         backend = _find_other_backend(recorder)
         if backend is not None:
             args, kwargs = (), _with_backend(kwargs, backend)
-        recorder.local.compiling = True
         try:
             compiled = original(model, *args, **kwargs)
         except Exception:  # torch.compile may refuse with any exception
@@ -139,16 +146,22 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
             # the compiler's failure on this function, so it is told at the first call, which can be
             # repeated
             compiled = _make_refusal(original, model, args, kwargs)
-        finally:
-            recorder.local.compiling = False
         if kwargs.get("disable") or compiled is model:
             return compiled
-        return _watch(torch, recorder, model, compiled, kwargs)
+        return _watch(recorder, model, compiled, kwargs)
 
     torch.compile = compile
 
 
-def _find_other_backend(recorder: Any) -> Optional[str]:
+def _is_compiled_by_torch() -> bool:
+    """Whether torch itself compiles something: what `torch.cond` and `flex_attention` run outside
+    of compiled code is eager to the program.
+    """
+    name = find_calling_module(2)
+    return name.split(".")[0] == "torch" and name not in _ENTRY_POINTS
+
+
+def _find_other_backend(recorder: CallHandler) -> Optional[str]:
     """What is compiled with in place of what the script says; what watches a block of a program
     never names another one.
     """
@@ -182,7 +195,7 @@ def _make_refusal(
     return call
 
 
-def _patch_optimize(dynamo: Any, recorder: Any) -> None:
+def _patch_optimize(dynamo: Any, recorder: CallHandler) -> None:
     """torch._dynamo.optimize(backend)(function): the entry point of 2.0, still in use."""
     original = getattr(dynamo, "optimize", None)
     if original is None:
@@ -190,68 +203,128 @@ def _patch_optimize(dynamo: Any, recorder: Any) -> None:
 
     @functools.wraps(original)
     def optimize(*args: Any, **kwargs: Any) -> Any:
+        if _is_compiled_by_torch():
+            return original(*args, **kwargs)
         backend = _find_other_backend(recorder)
-        if backend is not None and not getattr(recorder.local, "compiling", False):
+        if backend is not None:
             args, kwargs = (), {**kwargs, "backend": backend}
-        made = original(*args, **kwargs)
-        if getattr(recorder.local, "compiling", False):
-            return made
-        import torch
-
         options = {key: kwargs[key] for key in ("dynamic",) if key in kwargs}
         options["backend"] = args[0] if args else kwargs.get("backend", "inductor")
         options["fullgraph"] = bool(kwargs.get("nopython", False))
-
-        def decorate(function: Any) -> Any:
-            return _watch(torch, recorder, function, made(function), options)
-
-        return decorate
+        return _watch_context(recorder, original(*args, **kwargs), options)
 
     dynamo.optimize = optimize
 
 
-def _watch(torch: Any, recorder: Any, function: Any, compiled: Any, options: Any) -> Any:
+def _watch(recorder: CallHandler, function: Any, compiled: Any, options: Any) -> Any:
+    """What torch has compiled, with its calls watched."""
     recorder.compiles += 1
     watched = WatchedCallable(function, dict(options))
-    if isinstance(compiled, torch.nn.Module):
-        # since 2.1 each compiled module has a `forward` of its own; in 2.0 it is the class's method
-        inner = compiled.__dict__.get("forward") or compiled.forward
+    context = vars(compiled).get("dynamo_ctx") if hasattr(compiled, "__dict__") else None
+    if context is None or not isinstance(compiled, sys.modules["torch"].nn.Module):
+        return _watch_calls(recorder, watched, compiled)
+    compiled.__dict__["dynamo_ctx"] = _watch_context(recorder, context, options, watched)
+    # since 2.1 each compiled module has a `forward` of its own; in 2.0 its class has one, which
+    # asks the context at each call
+    if "forward" in compiled.__dict__:
+        inner = compiled.__dict__["forward"]
+        compiled.__dict__["forward"] = _watch_calls(recorder, watched, inner)
+    return compiled
 
-        @functools.wraps(inner)
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            return recorder.call(watched, inner, args, kwargs)
 
-        compiled.__dict__["forward"] = forward
-        context = compiled.__dict__.get("dynamo_ctx")
-        if context is not None:
-            watch = functools.partial(_watch, torch, recorder)
-            compiled.__dict__["dynamo_ctx"] = _WatchedContext(context, watch, options)
-        return compiled
-
+def _watch_calls(
+    recorder: CallHandler, watched: WatchedCallable, compiled: Callable[..., object]
+) -> Callable[..., object]:
     @functools.wraps(compiled)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         return recorder.call(watched, compiled, args, kwargs)
 
+    if hasattr(call, "_torchdynamo_wrapper_id"):
+        # `innermost_fn` takes only a function with its own number for one that wraps another, from
+        # 2.13 on (torch/_dynamo/eval_frame.py)
+        call._torchdynamo_wrapper_id = id(call)
     return call
 
 
+def _watch_context(
+    recorder: CallHandler, context: Any, options: Any, watched: Optional[WatchedCallable] = None
+) -> _WatchedContext:
+    """A context that watches what it compiles.
+
+    Args:
+        watched: stands for the module that the context was made for.
+    """
+    kind: type = type(context)
+    return _derive_context(kind)(context, recorder, options, watched)
+
+
+@functools.cache
+def _derive_context(base: type) -> Type[_WatchedContext]:
+    """The class for contexts of one kind, under the name of that."""
+    own = {"__module__": base.__module__, "__doc__": base.__doc__}
+    return cast(Type[_WatchedContext], type(base.__name__, (_WatchedContext,), own))
+
+
 class _WatchedContext:
-    """What a compiled module compiles other functions with: Lightning does so with the steps of a
-    compiled `LightningModule`. A copy, or what is pickled, is the context itself.
+    """What a compiled module compiles other functions with, Lightning does so with the steps of a
+    compiled `LightningModule`, and what `torch._dynamo.optimize` returns.
+
+    A deep copy watches as well: a copy of a compiled module compiles the copied module with it.
+    What is pickled is the context itself.
     """
 
     def __init__(
-        self, context: Callable[..., object], watch: Callable[..., object], options: object
+        self,
+        context: Any,
+        recorder: CallHandler,
+        options: Dict[str, object],
+        watched: Optional[WatchedCallable],
     ) -> None:
-        self.context = context
-        self.watch = watch
-        self.options = options
+        self.__dict__.update(context=context, recorder=recorder, options=options, watched=watched)
 
     def __call__(self, function: object) -> object:
-        return self.watch(function, self.context(function), self.options)
+        compiled = self.context(function)
+        if compiled is function:
+            return compiled
+        is_module = isinstance(compiled, sys.modules["torch"].nn.Module)
+        module = None if is_module else _find_module(function)
+        if module is None:
+            return _watch(self.recorder, function, compiled, self.options)
+        if self.watched is None or self.watched.function is not module:
+            self.recorder.compiles += 1
+            self.__dict__["watched"] = WatchedCallable(module, dict(self.options))
+        return _watch_calls(self.recorder, self.watched, compiled)
 
-    def __getattr__(self, name: str) -> object:
+    def __enter__(self) -> object:
+        return self.context.__enter__()
+
+    def __exit__(self, *raised: object) -> Optional[bool]:
+        return cast(Optional[bool], self.context.__exit__(*raised))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        # torch asks for the kind of a context by `isinstance`
+        return type(self.context)
+
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["context"], name)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self.context, name, value)
+
+    def __deepcopy__(self, memo: Dict[int, object]) -> _WatchedContext:
+        return _watch_context(self.recorder, copy.deepcopy(self.context, memo), self.options)
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> Union[str, Tuple[object, ...]]:
-        return self.context.__reduce_ex__(protocol)
+        return cast(Union[str, Tuple[object, ...]], self.context.__reduce_ex__(protocol))
+
+
+def _find_module(function: Any) -> object:
+    """The module whose calls a compiled module has compiled: it gives its context what calls the
+    module (`OptimizedModule` in torch/_dynamo/eval_frame.py, 2.0 to 2.15). None for anything else.
+    """
+    function = inspect.unwrap(function)
+    module = getattr(function, "__self__", function)
+    if not isinstance(module, sys.modules["torch"].nn.Module):
+        return None
+    return module if function in (module, module.__call__, module.forward) else None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
-from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Protocol, Set, Tuple
 
 from ..protocol.starting import ProgramEnding
 from .watched_callable import CompiledCall, WatchedCallable
@@ -19,14 +20,38 @@ from .watched_callable import CompiledCall, WatchedCallable
 _PATIENCE, _PATIENCE_AFTER = 60.0, 1.0
 
 
+class CallHandler(Protocol):
+    """What the hooks know of that which their calls go to; `compiles` counts what was compiled,
+    exported or is watched for another reason.
+    """
+
+    compiles: int
+
+    def call(
+        self,
+        watched: WatchedCallable,
+        compiled: Callable[..., object],
+        args: Tuple[object, ...],
+        kwargs: Dict[str, object],
+    ) -> object:
+        """Makes one compiled call, and returns or raises what it does."""
+
+    def note_leak(self) -> None:
+        """Counts an export that left tensors without values in the program's module."""
+
+
+def find_calling_module(depth: int) -> str:
+    """The name of the module of a function on the stack of the calling one, which is number 0."""
+    return str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
+
+
 class CallWatcher:
     """Hands the outermost compiled calls of this process to `watch`; what such a call compiles in
     its turn is part of it.
 
-    `calls` counts what was handed over, `compiles` what was compiled, exported or is watched for
-    another reason, `leaks` the exports that left tensors without values in the program's module,
-    `disturbed` how often a call was made beside a watched one. `in_fork` takes the calls of a
-    process that was forked from this one; without it they go straight through.
+    `calls` counts what was handed over, `leaks` what `note_leak` is told, `disturbed` how often a
+    call was made beside a watched one. `in_fork` takes the calls of a process that was forked from
+    this one; without it they go straight through.
     """
 
     def __init__(self) -> None:
@@ -70,6 +95,10 @@ class CallWatcher:
             return self.watch(CompiledCall(watched, compiled, args, kwargs))
         finally:
             self.local.inside = False
+
+    def note_leak(self) -> None:
+        """Counts an export that left tensors without values in the program's module."""
+        self.leaks += 1
 
     @contextlib.contextmanager
     def take_turn(self) -> Iterator[bool]:
