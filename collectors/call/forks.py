@@ -6,7 +6,8 @@ import contextlib
 import os
 import threading
 import traceback
-from typing import Callable, List
+import warnings
+from typing import Callable, Iterator, List, NoReturn, Tuple, cast
 
 import torch
 
@@ -42,26 +43,65 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
             problems.append(error)
             return
         if pid == 0:
-            status = 1
-            try:
-                body()
-                status = 0
-            except BaseException:  # the parent is told by the exit status
-                traceback.print_exc()
-            finally:
-                os._exit(status)
+            _run_and_exit(body)
         pids.append(pid)
 
-    import warnings
-
     thread = threading.Thread(target=fork_and_run)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _ignore_warnings():
         thread.start()
         thread.join()
     if problems:
         raise problems[0]
     return pids[0]
+
+
+@contextlib.contextmanager
+def _ignore_warnings() -> Iterator[None]:
+    """Has warnings ignored, that of Python 3.12 at each fork of a process with threads as well.
+
+    `warnings.catch_warnings` would have the program show once more what it has shown: it says that
+    the filters have changed (`_filters_mutated` in Python's warnings.py).
+    """
+    ours = ("ignore", None, Warning, None, 0)
+    filters = cast(List[Tuple[object, ...]], warnings.filters)
+    filters.insert(0, ours)
+    try:
+        yield
+    finally:
+        if ours in filters:
+            filters.remove(ours)
+
+
+def fork_apart(body: Callable[[], None]) -> None:
+    """As `fork_from_fresh_thread`, in a process that is no child of this one: what waits for any
+    child of the program must not be told of it.
+
+    Raises:
+        OSError: no process could be made.
+    """
+
+    def fork_and_leave() -> None:
+        if os.fork() == 0:
+            _run_and_exit(body)
+
+    pid = fork_from_fresh_thread(fork_and_leave)
+    # one that waits for all children, or lets the system do so, may have been faster
+    with contextlib.suppress(ChildProcessError):
+        if os.waitpid(pid, 0)[1]:
+            raise OSError("the copy of the process could not be forked")
+
+
+def _run_and_exit(body: Callable[[], None]) -> NoReturn:
+    """Does what a fork is for, and ends it."""
+    status = 1
+    try:
+        warnings.simplefilter("ignore")
+        body()
+        status = 0
+    except BaseException:  # the parent is told by the exit status
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 class WaitingFork:

@@ -99,8 +99,6 @@ class RecorderSpec(_RecorderSpec, total=False):
     derivative: DerivativeKind
     #: Backend with which everything is compiled, in place of what the script says.
     backend: str
-    #: File descriptors by which its parent waits for the process's end.
-    pipes: List[int]
     #: Stands in each message of the recorder of a stranger's program, whose reaches are told.
     key: str
     #: Nothing is forked: what calls can reach is kept, for a program that is run again.

@@ -7,13 +7,12 @@ A child reads the same spec as the program and gets a number, in the order of th
 from __future__ import annotations
 
 import atexit
-import fcntl
+import contextlib
 import itertools
 import os
-import stat
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from ..protocol.starting import (
     CHILD_COMPILED,
@@ -56,13 +55,11 @@ class FirstCompileWatcher(CallWatcher):
         Args:
             watched: not used here.
             compiled: what is called with `args` and `kwargs`.
-
-        Raises:
-            OSError: the file cannot be written.
         """
         if not self._is_left:
             self._is_left = True
-            with open(self.path, "w"):
+            # the host and its folder may have gone
+            with contextlib.suppress(OSError), open(self.path, "w"):
                 pass
         return compiled(*args, **kwargs)
 
@@ -231,7 +228,8 @@ def _patch_launch(module: Any, spec_path: str, numbers: itertools.count[int], fo
 def _note_end(folder: str, number: int, code: Optional[int]) -> None:
     """Leaves the number of the signal that ended a child."""
     if code is not None and code < 0:
-        with open(os.path.join(folder, CHILD_ENDED + str(number)), "w") as file:
+        path = os.path.join(folder, CHILD_ENDED + str(number))
+        with contextlib.suppress(OSError), open(path, "w") as file:  # as above
             file.write(str(-code))
 
 
@@ -315,20 +313,4 @@ def _make_recorder(spec: RecorderSpec, number: int) -> CallWatcher:
     channel = Channel(spec["socket"])
     greeting: ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)
-    return Recorder(channel, {**spec, "pipes": _list_pipes()})
-
-
-def _list_pipes() -> List[int]:
-    """The pipes that this process was started with and writes to; who started it waits for the last
-    copy of one of them to be closed.
-    """
-    found = []
-    for name in os.listdir("/dev/fd"):
-        number = int(name)
-        try:
-            is_pipe = stat.S_ISFIFO(os.fstat(number).st_mode)
-            if number > 2 and is_pipe and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE:
-                found.append(number)
-        except OSError:  # the one that the folder was read by
-            continue
-    return found
+    return Recorder(channel, spec)

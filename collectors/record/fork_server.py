@@ -12,16 +12,18 @@ no longer exist.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import logging
 import os
 import resource
 import select
 import signal
+import stat
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Union
 
 from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
@@ -39,8 +41,8 @@ from .channel import Channel
 
 
 def _leave_the_program() -> None:
-    """Cuts a fork off from what the program still does with its streams, its signals and the
-    machine's memory.
+    """Cuts a fork off from what the program still does with its streams and files, its signals and
+    the machine's memory.
 
     A print of the repeated call must not end up in a log that the program writes, or in what pytest
     has captured; a signal handler that saves a checkpoint must not run twice; and when memory runs
@@ -50,6 +52,7 @@ def _leave_the_program() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
+    _leave_descriptors(null)
     _LEFT.extend((sys.stdin, sys.stdout, sys.stderr))
     sys.stdin = open(0, closefd=False)
     sys.stdout, sys.stderr = (
@@ -72,6 +75,29 @@ def _leave_the_program() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")
+
+
+def _leave_descriptors(null: int) -> None:
+    """Has `null` take the place of what others wait for the end of, pipes and sockets, and of files
+    that are only written. What can be read is opened anew: the program's own has locks, and a place
+    that reading moves.
+    """
+    for name in os.listdir("/dev/fd"):
+        number = int(name)
+        with contextlib.suppress(OSError):  # the one that the folder was read by
+            mode, flags = os.fstat(number).st_mode, fcntl.fcntl(number, fcntl.F_GETFL)
+            is_file = stat.S_ISREG(mode)
+            if number <= 2 or not (is_file or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+                continue
+            is_inherited = os.get_inheritable(number)
+            if not is_file or flags & os.O_ACCMODE == os.O_WRONLY:
+                os.dup2(null, number, is_inherited)
+                continue
+            place = os.lseek(number, 0, os.SEEK_CUR)
+            again = os.open("/dev/fd/" + name, flags & (os.O_ACCMODE | os.O_APPEND))
+            os.lseek(again, place, os.SEEK_SET)
+            os.dup2(again, number, is_inherited)
+            os.close(again)
 
 
 _LEFT: List[Any] = []  # closing them would write what they hold
@@ -104,23 +130,17 @@ class ForkServer:
         socket_path: str,
         folder: str,
         cache: str = "",
-        pipes: Sequence[int] = (),
     ) -> None:
-        """`pipes` are closed first: the program's parent waits for their end."""
         self.call = call
         self.number = number
         self.socket_path = socket_path
         self.folder = folder
         self.cache = cache
-        self.pipes = pipes
         self.children: Dict[int, _Child] = {}
 
     def serve(self) -> None:
         """The loop."""
         _leave_the_program()
-        for pipe in self.pipes:
-            with contextlib.suppress(OSError):
-                os.close(pipe)
         if self.cache:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
         self.call.adopt_settings()

@@ -45,7 +45,6 @@ class Recorder(CallWatcher):
         #: Calls whose outputs may still receive gradients.
         self.pending: List[OutputGradients] = []
         self.every = int(spec.get("every") or 0)
-        self.fork_servers: List[int] = []
         self.finished = False
         #: Called once the host has a finding.
         self.on_found: Optional[Callable[[], None]] = None
@@ -109,7 +108,8 @@ class Recorder(CallWatcher):
             started = time.time()
             try:
                 if watched_call is not None:
-                    self._tell_returned(watched_call, result, self.disturbed > disturbed)
+                    with watched_call.leave_modes():
+                        self._tell_returned(watched_call, result, self.disturbed > disturbed)
             except Exception as error:  # as above
                 self._tell_unchecked(number, error)
             self.overhead += time.time() - started
@@ -171,18 +171,20 @@ class Recorder(CallWatcher):
         """Looks at a call that is about to be made; it is `checked` if a copy waits to repeat
         it.
         """
-        from .watched_call import WatchedCall  # it imports torch, as the program has by now
+        from . import watched_call  # it imports torch, as the program has by now
 
-        watched_call = WatchedCall(call, number)
+        return watched_call.begin(call, number, self._prepare)
+
+    def _prepare(self, watched_call: WatchedCall) -> None:
+        watched = watched_call.call.watched
         is_wanted = (
-            self._is_worth_checking(call.watched, watched_call.shapes) and watched_call.can_start()
+            self._is_worth_checking(watched, watched_call.shapes) and watched_call.can_start()
         )
         if is_wanted and not watched_call.is_transformed():
             self._begin(watched_call)
             if self.watching:
                 watched_call.stamp()
         watched_call.note_earlier()
-        return watched_call
 
     def _tell_unchecked(self, number: int, error: Exception) -> None:
         """Tells the host that a call could not be looked at."""
@@ -211,9 +213,8 @@ class Recorder(CallWatcher):
             "room": watched_call.count_room(),
         }
         self.ask(begin)
-        self._reap()
         if self.watching and self._is_forked:
-            self.fork_servers.append(watched_call.fork(recorded, self.spec))
+            watched_call.fork(recorded, self.spec)
 
     @property
     def _is_forked(self) -> bool:
@@ -229,18 +230,6 @@ class Recorder(CallWatcher):
         self.spec["isolation"] = answer["isolation"]
         self.spec["check_first"] = answer["check_first"]
         return True
-
-    def _reap(self) -> None:
-        """Takes leave of the fork servers that have ended: a long run must not collect dead
-        processes.
-        """
-        for pid in list(self.fork_servers):
-            try:
-                ended = os.waitpid(pid, os.WNOHANG)[0] != 0
-            except OSError:  # the program waits for all its children itself
-                ended = True
-            if ended:
-                self.fork_servers.remove(pid)
 
     def _tell_raised(self, number: int, error: BaseException, is_compared: bool) -> None:
         if failure.stops_recomputation(error):

@@ -16,7 +16,7 @@ import os
 import signal
 import threading
 import traceback
-from typing import Any, Callable
+from typing import Any, Callable, List
 
 from ..machine.processes import die_with_parent
 from ..protocol.starting import STOP_SIGNAL, ProgramEnding, RerunGreeting, RerunSpec
@@ -53,14 +53,16 @@ class Rerun(CallWatcher):
             result = call.compiled(*call.args, **call.kwargs)
             if watched_call is not None:
                 watched_call.synchronize()
-                with contextlib.suppress(Exception):  # as above
+                with contextlib.suppress(Exception), watched_call.leave_modes():  # as above
                     watched_call.remember()
             return result
 
-    def _look_at(self, call: CompiledCall, number: int) -> Any:
-        from .watched_call import WatchedCall  # it imports torch, as the program has by now
+    def _look_at(
+        self, call: CompiledCall, number: int, then: Callable[[Any], None] = lambda _: None
+    ) -> Any:
+        from .watched_call import begin  # it imports torch, as the program has by now
 
-        return WatchedCall(call, number)
+        return begin(call, number, then)
 
     def _make_server(self, call: CompiledCall, number: int) -> Callable[[], None]:
         """What answers the questions about a call; it says why, where the call cannot be had.
@@ -70,8 +72,9 @@ class Rerun(CallWatcher):
         from .rerun_server import RerunServer
 
         try:
-            watched_call = self._look_at(call, number)
-            return RerunServer(self.channel, self.spec, watched_call.record()).serve
+            recorded: List[Any] = []
+            self._look_at(call, number, lambda it: recorded.append(it.record()))
+            return RerunServer(self.channel, self.spec, recorded[0]).serve
         except Exception:  # whatever it is, the program must not get any further
             refusal: RerunGreeting = {"role": "rerun", "changed": traceback.format_exc()[-4000:]}
             return lambda: self.channel.send(refusal)

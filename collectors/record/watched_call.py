@@ -11,12 +11,14 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from ..call import context, exporting, history, outputs, process_groups, rungs
-from ..call.forks import fork_from_fresh_thread
+from ..call import exporting, history, outputs, process_groups, rungs
+from ..call.context import read_state
+from ..call.forks import fork_apart
 from ..call.python_state.walk import PythonState
 from ..call.reachable import list_training_flags
 from ..machine import environment
-from ..protocol.events import OwnFrame
+from ..machine.modes import leave_modes
+from ..protocol.events import ContextState, OwnFrame
 from ..protocol.starting import RecorderSpec
 from ..protocol.words import UnsupportedReason
 from ..source import provenance
@@ -44,18 +46,22 @@ class OutputGradients:
         self.flows: Dict[int, torch.Tensor] = {}
         self.lost = False
 
-    def note(self, index: int) -> Callable[[Any], None]:
-        """The hook for output `index`."""
+    def note(self, number: int, index: int) -> Callable[[Tuple[Any, ...]], None]:
+        """The hook for output `number` of the call, which is output `index` of an operator: it is
+        given what flows into all of those.
+        """
 
-        def add_flow(flow: Any) -> None:
+        def add_flow(flows: Tuple[Any, ...]) -> None:
+            flow = flows[index]
             if flow is None:  # an output that the loss does not depend on, beside one that it does
                 return
             if self.lost or _is_transforming():
                 self.lost = True
                 return
             try:
-                copy = flow.detach().clone().cpu()
-                self.flows[index] = self.flows[index] + copy if index in self.flows else copy
+                with leave_modes():
+                    copy = flow.detach().clone().cpu()
+                    self.flows[number] = self.flows[number] + copy if number in self.flows else copy
             except Exception:  # the script must not fail by being watched
                 self.lost = True
 
@@ -63,20 +69,24 @@ class OutputGradients:
 
     def save(self, path: str) -> None:
         """Writes what has come so far."""
-        torch.save(self.flows, path)
+        with leave_modes():
+            torch.save(self.flows, path)
 
 
 class WatchedCall:
     """Call `number` of the program, which is about to be made.
 
     `shapes` tells calls apart that need no second look; `checked` is true from `stamp` on: what the
-    call returns is going to be compared.
+    call returns is going to be compared. Its methods belong into `leave_modes`.
     """
 
-    def __init__(self, call: CompiledCall, number: int) -> None:
+    leave_modes = staticmethod(leave_modes)
+
+    def __init__(self, call: CompiledCall, number: int, state: ContextState) -> None:
+        """`state` is that of the thread."""
         self.call = call
         self.number = number
-        self.state = context.read_state()
+        self.state = state
         # a package and a model of ONNX return no gradients
         if call.watched.options.get("compiler") in ("aoti", "onnx"):
             self.state["grad"] = False
@@ -163,17 +173,12 @@ class WatchedCall:
             return []
         return [history.forget(example)]
 
-    def fork(self, recorded: rungs.RecordedCall, spec: RecorderSpec) -> int:
-        """Forks a fork server that waits to repeat the call; returns its process id."""
+    def fork(self, recorded: rungs.RecordedCall, spec: RecorderSpec) -> None:
+        """Forks a fork server that waits to repeat the call."""
         server = ForkServer(
-            recorded,
-            self.number,
-            spec["socket"],
-            spec["folder"],
-            spec.get("cache", ""),
-            spec.get("pipes", ()),
+            recorded, self.number, spec["socket"], spec["folder"], spec.get("cache", "")
         )
-        return fork_from_fresh_thread(server.serve)
+        fork_apart(server.serve)
 
     def count_room(self) -> Optional[int]:
         """How many more of the program have room on the CUDA device that is fullest, one of them
@@ -250,8 +255,18 @@ class WatchedCall:
         """Collects what flows into these outputs (see `list_differentiable`) from now on."""
         gradients = OutputGradients(self.number)
         for index, leaf in leaves:
-            leaf.register_hook(gradients.note(index))
+            # a hook of the tensor itself would be seen by the program, as where it saves it
+            leaf.grad_fn.register_prehook(gradients.note(index, leaf.output_nr))
         return gradients
+
+
+def begin(call: CompiledCall, number: int, prepare: Callable[[WatchedCall], None]) -> WatchedCall:
+    """Looks at a call that is about to be made, and has it prepared where no mode sees it."""
+    state = read_state()  # the default device is a mode
+    with leave_modes():
+        watched_call = WatchedCall(call, number, state)
+        prepare(watched_call)
+    return watched_call
 
 
 def _measure_room(device: int) -> int:

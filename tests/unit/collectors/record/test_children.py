@@ -11,7 +11,8 @@ import pytest
 
 from collectors.entry import bootstrap
 from collectors.protocol.starting import CHILD_ENDED
-from collectors.record.children import follow_run
+from collectors.record.children import FirstCompileWatcher, follow_run
+from collectors.record.watched_callable import WatchedCallable
 
 ROOT = Path(bootstrap.__file__).parents[2]
 PROGRAM = """\
@@ -138,3 +139,8 @@ def test_an_end_that_was_asked_for_is_no_exception(run: Callable[[], None]) -> N
     with pytest.raises(SystemExit):
         process.run()
     assert ending["exception"] is None
+
+
+def test_a_compiled_call_is_made_where_the_tools_folder_has_gone(tmp_path: Path) -> None:
+    watcher = FirstCompileWatcher(str(tmp_path / "gone" / "compiled-by-0"))
+    assert watcher.call(WatchedCallable(len, {}), len, ([1],), {}) == 1
