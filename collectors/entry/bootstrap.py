@@ -60,6 +60,9 @@ def main() -> None:
         code = stop.code
         if ending["exception"] is None:
             ending["exit"] = int(code) if isinstance(code, int) else (0 if code is None else 1)
+        if code is not None and not isinstance(code, int):  # Python says so before threads end
+            print(code, file=sys.stderr)
+            sys.exit(1)
         raise
     except starting.UnusableEntryPointError as error:
         ending["exit"], ending["unusable"] = 2, str(error)
@@ -70,6 +73,7 @@ def main() -> None:
         show(error)
         sys.exit(1)
     finally:
+        endings.await_threads()
         # pytest-xdist's scheduler is imported only where tests run in other processes
         ending["other_processes"] = "xdist.dsession" in sys.modules
         used = os.times()

@@ -29,6 +29,7 @@ def main() -> None:
     bootstrap.load_package()
     starting = importlib.import_module(bootstrap.PACKAGE + ".record.starting")
     processes = importlib.import_module(bootstrap.PACKAGE + ".machine.processes")
+    endings = importlib.import_module(bootstrap.PACKAGE + ".record.ending")
     path, number, *words = sys.argv[1:]
     processes.die_with_parent(os.getppid())  # torchrun gives it a session of its own
     ending = bootstrap.begin_child(path, int(number))
@@ -39,10 +40,11 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:  # a script may raise anything
-        describe = importlib.import_module(bootstrap.PACKAGE + ".record.ending").describe_exception
-        ending["exit"], ending["exception"] = 1, describe(error)
+        ending["exit"], ending["exception"] = 1, endings.describe_exception(error)
         bootstrap.show(error)
         sys.exit(1)
+    finally:
+        endings.await_threads()
 
 
 if __name__ == "__main__":

@@ -4,9 +4,12 @@ without torch.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import sys
-from typing import List, Tuple
+import threading
+from typing import Callable, List, Tuple
 
 from .. import FOLDER
 from ..call import failure
@@ -21,13 +24,30 @@ def describe_exception(error: BaseException) -> ScriptException:
     while trace is not None:
         frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    inside = bool(frames) and os.sep + "torch" + os.sep in frames[-1][0]
+    torch = os.path.dirname(getattr(sys.modules.get("torch"), "__file__", None) or "")
+    inside = bool(frames and torch) and frames[-1][0].startswith(torch + os.sep)
     return {
         "class": type(error).__name__,
         "raised_in_torch": inside,
         "location": _find_location(frames),
         "failure": _describe_failure(error),
     }
+
+
+def await_threads() -> None:
+    """Does what Python does when the main module has ended: waits for threads and calls what is
+    registered with `atexit`, which belong to the program (`Py_FinalizeEx` in
+    Python/pylifecycle.c).
+
+    Since 3.12 no process can be forked once Python itself has begun with that.
+    """
+    steps: List[Callable[[], None]] = [
+        threading._shutdown,  # type: ignore[attr-defined]
+        atexit._run_exitfuncs,
+    ]
+    for step in steps:
+        with contextlib.suppress(BaseException):  # a callback's has been shown; or Ctrl-C
+            step()
 
 
 def _describe_failure(error: BaseException) -> Failure:

@@ -61,9 +61,19 @@ def _make_main(path: Optional[str]) -> types.ModuleType:
     return module
 
 
+def _set_first_path(folder: str, is_needed: bool = False) -> None:
+    """Puts a folder in the place of this program's own, where Python has put that first; with `-P`
+    or PYTHONSAFEPATH it has not, and does with a folder only if it `is_needed`.
+    """
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = folder
+    elif is_needed:
+        sys.path.insert(0, folder)
+
+
 def _run_script(spec: _Spec) -> None:
-    path = sys.argv[0]
-    sys.path[0] = os.path.dirname(os.path.abspath(path))
+    _set_first_path(os.path.dirname(os.path.realpath(sys.argv[0])))
+    path = os.path.abspath(sys.argv[0])  # as since Python 3.9
     module = _make_main(path)
     with open(path, "rb") as source:
         code = compile(source.read(), path, "exec", dont_inherit=True)
@@ -73,7 +83,7 @@ def _run_script(spec: _Spec) -> None:
 def _run_text(spec: _Spec) -> None:
     """A script that came over the standard input, whose name cannot be that of a file."""
     name = os.path.join(os.getcwd(), "<stdin>")
-    sys.path[0] = ""
+    _set_first_path("")
     notebook.remember(name, spec["text"])
     exec(compile(spec["text"], name, "exec", dont_inherit=True), _make_main(None).__dict__)
 
@@ -81,12 +91,12 @@ def _run_text(spec: _Spec) -> None:
 def _run_module(spec: _Spec) -> None:
     import runpy
 
-    sys.path[0] = os.getcwd()
+    _set_first_path(os.getcwd())
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 def _run_notebook(spec: _Spec) -> Optional[BaseException]:
-    sys.path[0] = ""
+    _set_first_path("")
     try:
         return notebook.run(sys.argv[0], spec["folder"], _note_cell)
     except notebook.NotebookError as error:
@@ -100,7 +110,7 @@ def _note_cell(cell: str) -> None:
 def _run_function(spec: _Spec) -> None:
     """`module:function`, imported from the working directory and called without arguments."""
     name, _, attribute = sys.argv[0].partition(":")
-    sys.path[0] = os.getcwd()
+    _set_first_path(os.getcwd(), is_needed=True)
     _make_main(None)
     found: Any = importlib.import_module(name)
     for part in attribute.split("."):
