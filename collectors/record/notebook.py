@@ -133,10 +133,16 @@ def _adapt(cell: NotebookCell) -> Tuple[str, List[str]]:
     if re.match(r"%%time(it)?\b", lines[0]):
         match = _TIMED.match(" " + lines[0].partition(" ")[2])
         lines[0] = match.group(1) if match else ""
+    is_continued = False
     for index, line in enumerate(lines):
-        if _INSTALL.match(line):
+        if is_continued:
+            lines[index] = ""
+        elif _INSTALL.match(line):
             left_out.append("cell {}, line {}: {}".format(cell.number, index + 1, line.strip()))
             lines[index] = _indent(line) + "pass"
+        else:
+            continue
+        is_continued = line.endswith("\\")
     return "\n".join(lines), left_out
 
 

@@ -4,6 +4,7 @@ new.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
@@ -14,6 +15,10 @@ _NUMBERS = itertools.count()
 #: So many calls that differ in plain numbers and texts alone are new ones. Dynamo compiles for a
 #: few of them, and a step or a learning rate is another one at each call.
 _MOST_VALUES = 32
+#: So deep objects inside each other tell calls apart, by so many of the things that one holds.
+_OBJECT_DEPTH, _MOST_HELD = 2, 64
+#: Objects of these count by their class.
+_LIBRARIES = ("torch", "numpy", "builtins")
 
 
 class WatchedCallable:
@@ -87,22 +92,62 @@ class CompiledCall(NamedTuple):
     kwargs: Dict[str, Any]
 
 
-def build_signature(value: Any, has_values: bool) -> Any:
+def build_signature(value: Any, has_values: bool, depth: int = _OBJECT_DEPTH) -> Any:
     """Shapes and dtypes of a structure of arguments; small values as they are, with `has_values`,
     or numbers and texts by their types.
+
+    Args:
+        depth: how many objects inside each other are looked into.
     """
     kind = type(value)  # objects may answer whatever they are asked, or with an error
     if hasattr(kind, "shape") and hasattr(kind, "dtype"):
         return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
     if isinstance(value, dict):
-        return tuple((str(key), build_signature(item, has_values)) for key, item in value.items())
+        return tuple(
+            (str(key), build_signature(item, has_values, depth)) for key, item in value.items()
+        )
     if isinstance(value, (list, tuple)):
-        return tuple(build_signature(item, has_values) for item in value)
+        return tuple(build_signature(item, has_values, depth) for item in value)
     if isinstance(value, (bool, type(None))):
         return value
     if has_values and isinstance(value, (int, float, str)):
         return value
-    return kind.__name__
+    if depth == 0 or callable(value) or isinstance(value, (int, float, str)):
+        return kind.__name__
+    return (
+        kind.__name__,
+        *(
+            (name, _describe_held(item, has_values, depth - 1))
+            for name, item in itertools.islice(_read_attributes(value).items(), _MOST_HELD)
+        ),
+    )
+
+
+def _read_attributes(value: object) -> Dict[str, object]:
+    """What an object of the program's holds by name."""
+    if type(value).__module__.split(".")[0] in _LIBRARIES:
+        return {}
+    fields = getattr(type(value), "__dataclass_fields__", {})  # they may be slots
+    held: Dict[str, object] = {}
+    for name in fields:
+        with contextlib.suppress(AttributeError):
+            held[name] = object.__getattribute__(value, name)
+    with contextlib.suppress(AttributeError):
+        held.update(object.__getattribute__(value, "__dict__"))
+    return held
+
+
+def _describe_held(value: object, has_values: bool, depth: int) -> object:
+    """As `build_signature`; a container by the sorts of what it holds, since objects keep lists
+    that grow from call to call.
+    """
+    if not isinstance(value, (list, tuple, dict)):
+        return build_signature(value, has_values, depth)
+    items = value.values() if isinstance(value, dict) else value
+    described = (
+        _describe_held(item, has_values, depth) for item in itertools.islice(items, _MOST_HELD)
+    )
+    return (type(value).__name__, *dict.fromkeys(described))
 
 
 def convert_options_to_json(options: Dict[str, Any]) -> CompileOptions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from zipfile import is_zipfile
 
 from reporter.core.errors import UsageError
 from reporter.core.json_values import Json
@@ -79,6 +80,11 @@ def check_file(script: Path, cwd: Path) -> None:
 
 def _check_file(script: Path, target: Path, cwd: Path) -> None:
     check_file(script, cwd)
+    if is_zipfile(cwd / script):
+        raise UsageError(
+            f"{script} is a zip file, and zipapps are not supported; give the script in it, or use"
+            " -m MODULE"
+        )
     _refuse_grammar(str(script), target, ask(target, _COMPILE, [str(cwd / script)]))
 
 

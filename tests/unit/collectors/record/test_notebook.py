@@ -21,7 +21,8 @@ CELLS = {
     "set": ("%env TALLY=3 4\nimport os\nprint(os.environ['TALLY'])", "3 4"),
     "no magic": ("x = (7\n  % 4)\nprint(x, '''\n%time\n!ls''')", "3 \n%time\n!ls"),
     "awaited": ("import asyncio\nawait asyncio.sleep(0)\nprint(5)", "5"),
-    "skipped": ("[skip-execution] print(6)", ""),
+    "installs": ("!pip install a \\\n    b \\\n  'c'\nprint(6)", "6"),
+    "skipped": ("[skip-execution] print(7)", ""),
 }
 
 

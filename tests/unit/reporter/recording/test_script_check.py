@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipapp
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,14 @@ def test_a_script_that_does_not_compile_is_refused(
     (tmp_path / "train.py").write_bytes(text)
     options = Options(script=Path("train.py"), cwd=tmp_path)
     assert message in refusal(lambda: check_script(options, PYTHON))
+
+
+def test_a_zipapp_is_refused_as_one(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__main__.py").write_text("print(1)\n")
+    zipapp.create_archive(tmp_path / "app", tmp_path / "app.pyz", "/usr/bin/env python3")
+    options = Options(script=Path("app.pyz"), cwd=tmp_path)
+    assert "zipapps are not supported" in refusal(lambda: check_script(options, PYTHON))
 
 
 def test_a_script_that_is_not_there_is_refused(tmp_path: Path) -> None:
