@@ -43,3 +43,14 @@ def test_a_program_whose_autograd_has_threads_is_run_again_for_each_question(
     assert "the script is run again for each question" in ended.stderr
     verdict = json.loads(ended.stdout)["verdict"]
     assert (verdict["kind"], verdict["layer"]) == ("wrong_gradient", "aot_autograd"), verdict
+
+
+@pytest.mark.parametrize("release", ["v20", "v215"])
+def test_a_copy_of_a_compiled_module_has_its_own_weights(
+    release: str, release_python: Callable[[str], Path], tmp_path: Path
+) -> None:
+    script = scripts.script("recording/copies_a_compiled_module")
+    recording = session([str(script)], tmp_path, python=release_python(release)).run()
+    recording.close()
+    assert "[[0.0, 0.0]] True\n" in recording.script.output
+    assert recording.counts.compared == 3 and recording.findings == []
