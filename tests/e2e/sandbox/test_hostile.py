@@ -126,7 +126,8 @@ def test_an_ordinary_user_is_held_as_well() -> None:
     """
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         os.chmod(name, 0o755)
-        shutil.copytree(ROOT / "reporter", Path(name) / "reporter")
+        for package in ("reporter", "collectors"):
+            shutil.copytree(ROOT / package, Path(name) / package)
         for path in (
             script("sandbox/runs_as_an_ordinary_user"),
             script("sandbox/forks_until_refused"),
