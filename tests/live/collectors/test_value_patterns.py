@@ -46,12 +46,15 @@ def test_parts_tell_the_same_as_the_whole(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_a_large_tensor_needs_little_memory() -> None:
+    size = 1 << 25
+
     def measure() -> int:
-        large = torch.zeros(1 << 25, dtype=torch.uint8)
+        large = torch.zeros(size, dtype=torch.uint8)
         large[-1] = 1
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         values.read_tensor_spec(large)
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
-    kib = in_a_fork(measure)
-    assert kib < 200 * 1024
+    # read as a whole it takes 42 times its size, a part at a time six: what the C library keeps of
+    # memory that was given back comes and goes
+    assert in_a_fork(measure) * 1024 < 15 * size
