@@ -44,7 +44,7 @@ _SYSTEM = re.compile(r"/(?:usr|lib|lib64|bin|proc|sys|dev|etc)/")
 #: Control and format characters (direction marks among them), and halves of pairs.
 _UNSEEN = ("Cc", "Cf", "Cs")
 #: The blocks of Markdown, by markdown-it's names for them.
-_BLOCKS = (
+MARKDOWN_BLOCKS = (
     "fence",
     "code",
     "blockquote",
@@ -89,7 +89,7 @@ def _build_parser() -> MarkdownIt:
     """Of blocks alone, so that no text takes long."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("zero", {"maxNesting": 50, "html": True}).enable(list(_BLOCKS))
+    return MarkdownIt("zero", {"maxNesting": 50, "html": True}).enable(list(MARKDOWN_BLOCKS))
 
 
 def list_fences(text: str) -> list[tuple[str, str]]:

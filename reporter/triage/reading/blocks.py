@@ -16,21 +16,12 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from templates.text import MARKDOWN_BLOCKS
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 BlockKind = Literal["fence", "indented", "html", "unfenced"]
-_RULES = (
-    "fence",
-    "code",
-    "blockquote",
-    "hr",
-    "list",
-    "reference",
-    "html_block",
-    "heading",
-    "lheading",
-)
 _MARKDOWN = frozenset({"markdown", "md", "gfm"})
 _DEPTH = 3
 _TAG = re.compile(r"</?(?:details|summary|p|div|br|b|center)\b[^<>]{0,200}>")
@@ -62,7 +53,7 @@ class Paragraph(NamedTuple):
 def _build_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("zero", {"maxNesting": 50}).enable(list(_RULES))
+    return MarkdownIt("zero", {"maxNesting": 50}).enable(list(MARKDOWN_BLOCKS))
 
 
 def parse_blocks(text: str) -> list[Block]:
