@@ -12,7 +12,7 @@ import math
 import random
 import time
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
@@ -22,7 +22,7 @@ from ..machine.processes import write_whole
 from ..protocol.calls import RunAnswer
 from ..protocol.events import CompileOptions, ContextState
 from ..protocol.variation import Rung
-from ..protocol.words import CallOutcome, CallPhase
+from ..protocol.words import CallOutcome, CallPhase, Surroundings
 from . import (
     bisection,
     circumstances,
@@ -175,7 +175,7 @@ def execute(call: RecordedCall, rung: Rung) -> RunAnswer:
 def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
     started = time.time()
     state = call.conditions.state
-    if rung.get("fp64"):
+    if rung.get("surroundings") == "float64":
         state = {**state, "autocast": {}}
     random.setstate(call.conditions.random)
     stage = _Stage()
@@ -194,7 +194,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             compared = find_watched_tensors(*parts)
             stamps = outputs.stamp_tensors(compared)
             noted = note_state(*parts)
-            with _build_surroundings(rung, call), stage("forward"):
+            with _enter_surroundings(rung, call), stage("forward"):
                 result = function(*call.args, **call.kwargs)
                 if any(tensor.is_cuda for tensor in reachable.values()):
                     torch.cuda.synchronize()  # a kernel's failure belongs to this stage
@@ -228,7 +228,7 @@ def _vary_inputs(call: RecordedCall, rung: Rung) -> Dict[str, torch.Tensor]:
     """
     reachable = find_reachable(call.function, call.args, call.kwargs)
     given = (call.args, call.kwargs)
-    if rung.get("fp64"):
+    if rung.get("surroundings") == "float64":
         call.args, call.kwargs = arrays.replace_arrays(given, arrays.widen)
         tangents = {label: outputs.find_tangent(value) for label, value in reachable.items()}
         precision.convert_to_double(reachable)
@@ -362,26 +362,21 @@ class _Stage:
             raise
 
 
-def _build_surroundings(rung: Rung, call: RecordedCall) -> Any:
-    """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
-    changed, sums in another order, without functions' caches, at another time and place, or nothing
-    special.
-    """
-    if rung.get("fp64"):
-        return precision.promote()
-    if rung.get("fill") or rung.get("recast"):
-        return probe.FillMemoryMode() if rung.get("fill") else probe.RecastMode()
-    if rung.get("reorder"):
-        return undefined_writes.ReorderWritesMode()
-    if rung.get("resum"):
-        return summation.SequentialSumsMode()
-    if rung.get("undeclared"):
-        return undefined_writes.DropUndeclaredWritesMode()
-    if rung.get("uncached"):
-        return circumstances.uncache(call.function, call.args, call.kwargs)
-    if rung.get("other_circumstances"):
-        return circumstances.change()
-    return contextlib.nullcontext()
+_SURROUNDINGS: Dict[Surroundings, Callable[[RecordedCall], ContextManager[Any]]] = {
+    "float64": lambda call: precision.promote(),
+    "memory filled": lambda call: probe.FillMemoryMode(),
+    "casts changed": lambda call: probe.RecastMode(),
+    "writes reordered": lambda call: undefined_writes.ReorderWritesMode(),
+    "sums in sequence": lambda call: summation.SequentialSumsMode(),
+    "undeclared writes dropped": lambda call: undefined_writes.DropUndeclaredWritesMode(),
+    "functions uncached": lambda call: circumstances.uncache(call.function, call.args, call.kwargs),
+    "circumstances changed": lambda call: circumstances.change(),
+}
+
+
+def _enter_surroundings(rung: Rung, call: RecordedCall) -> ContextManager[Any]:
+    name = rung.get("surroundings")
+    return _SURROUNDINGS[name](call) if name is not None else contextlib.nullcontext()
 
 
 def _prepare_function(call: RecordedCall, rung: Rung) -> Any:
@@ -407,9 +402,9 @@ def _bring_to_state(call: RecordedCall, rung: Rung, function: Any) -> None:
     if not call.before.from_start:
         return
     restore = restoring.keep_random()
-    if rung.get("fp64"):
+    if rung.get("surroundings") == "float64":
         precision.convert_to_double(find_reachable(None, tuple(call.before.from_start), {}))
-    with _build_surroundings(rung, call):
+    with _enter_surroundings(rung, call):
         for args, kwargs in call.before.from_start:
             function(*args, **kwargs)
     restore()

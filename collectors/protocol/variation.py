@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, TypedDict
 
-from .words import ExportStep, RungKind, TorchSettings
+from .words import ExportStep, RungKind, Surroundings, TorchSettings
 
 
 class BisectSpec(TypedDict):
@@ -59,28 +59,14 @@ class Rung(CallVariation, total=False):
     how: RungKind
     #: With the earlier calls of the same callable before it.
     replay: bool
-    #: In float64, autocast switched off.
-    fp64: bool
+    #: What an eager run happens in; without it, nothing special.
+    surroundings: Surroundings
     #: Inputs moved by one unit in the last place, up and down (1) or down and up (-1).
     perturb: int
     #: The same with a random direction for each element, drawn by a generator with this seed.
     nudge: int
-    #: Memory that is handed out unwritten holds NaN.
-    fill: bool
-    #: Casts that C++ leaves undefined give another value.
-    recast: bool
-    #: Colliding writes are made in the other order.
-    reorder: bool
-    #: Sums, means and variances are made by one addition after another.
-    resum: bool
-    #: Writes that the schemas of the program's own operators do not name are left out.
-    undeclared: bool
-    #: Functions under `functools.lru_cache` are called each time.
-    uncached: bool
     #: Graphs return what nobody uses as well, so that no draw of random numbers is left out.
     keep_draws: bool
-    #: Clocks, addresses and `torch.compiler.is_compiling()` say something else.
-    other_circumstances: bool
     #: Sizes that have changed between calls are marked as dynamic.
     mark_dynamic: bool
     #: In place of the argument of torch.compile.

@@ -58,6 +58,17 @@ class CallOutcome(Text):
 
 #: How a rung makes the call: `reused` is the compiled callable of the program itself.
 RungKind = Literal["eager", "compiled", "reused", "probe"]
+#: What an eager run of a call may happen in (`call.rungs`).
+Surroundings = Literal[
+    "float64",  # and autocast is switched off
+    "memory filled",  # what is handed out unwritten holds NaN
+    "casts changed",  # those that C++ leaves undefined give another value
+    "writes reordered",  # colliding ones are made in the other order
+    "sums in sequence",  # also means and variances, by one addition after another
+    "undeclared writes dropped",  # those that schemas of the program's own operators do not name
+    "functions uncached",  # what is under `functools.lru_cache` is called each time
+    "circumstances changed",  # clocks, addresses, `torch.compiler.is_compiling()`
+]
 #: What an exported program may go through before it is called (`call.exporting`).
 ExportStep = Literal["draft", "decompose", "save", "unflatten", "package", "onnx"]
 #: Keyword arguments of torch.onnx.export that decide what the model is; the others say where it is

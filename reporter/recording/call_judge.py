@@ -141,7 +141,11 @@ class CallJudge:
         if call not in self._other_runs:
             runs = [
                 self._run(call, "eager-again", {"how": "eager"}),
-                self._run(call, "eager-otherwise", {"how": "eager", "other_circumstances": True}),
+                self._run(
+                    call,
+                    "eager-otherwise",
+                    {"how": "eager", "surroundings": "circumstances changed"},
+                ),
             ]
             good = all(run["outcome"] == CallOutcome.OK for run in runs)
             self._other_runs[call] = tuple(run["snapshot"] for run in runs) if good else None
@@ -158,7 +162,9 @@ class CallJudge:
         comparison = self._compare(call, eager["snapshot"], actual)
         if comparison is None or comparison["same"] or comparison["metadata"]:
             return comparison
-        exact = self._run(call, f"fp64-{name}", {"how": "eager", "fp64": True, "grads": grads})
+        exact = self._run(
+            call, f"fp64-{name}", {"how": "eager", "surroundings": "float64", "grads": grads}
+        )
         if exact["outcome"] != CallOutcome.OK:
             return comparison
         return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
