@@ -362,7 +362,7 @@ class _Stage:
             raise
 
 
-_SURROUNDINGS: Dict[Surroundings, Callable[[RecordedCall], ContextManager[Any]]] = {
+_SURROUNDINGS: Dict[Surroundings, Callable[[RecordedCall], ContextManager[object]]] = {
     "float64": lambda call: precision.promote(),
     "memory filled": lambda call: probe.FillMemoryMode(),
     "casts changed": lambda call: probe.RecastMode(),
@@ -374,7 +374,7 @@ _SURROUNDINGS: Dict[Surroundings, Callable[[RecordedCall], ContextManager[Any]]]
 }
 
 
-def _enter_surroundings(rung: Rung, call: RecordedCall) -> ContextManager[Any]:
+def _enter_surroundings(rung: Rung, call: RecordedCall) -> ContextManager[object]:
     name = rung.get("surroundings")
     return _SURROUNDINGS[name](call) if name is not None else contextlib.nullcontext()
 

@@ -21,9 +21,10 @@ from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.usage import MeteredProgress
 from reporter.pipeline.budget import Budget
-from reporter.pipeline.record import WatchedScript, watch_script
+from reporter.pipeline.record import watch_script
 from reporter.publish.report_files import Destination, RunUsage
 from reporter.recording.entry_points import resolve_entry_point
+from reporter.recording.watched_script import WatchedScript
 from reporter.report.captured_call import CapturedCall
 from reporter.report.folder import PRIVATE, RECORDING, UNFINISHED, find_private_folder
 
