@@ -6,6 +6,10 @@ import ast
 import builtins
 
 _CONTAINERS = frozenset("list dict set deque defaultdict OrderedDict Counter bytearray".split())
+#: What makes something that hands out numbers one after another.
+_GENERATORS = frozenset("random.Random torch.Generator itertools.count".split()) | frozenset(
+    ("numpy.random.default_rng", "numpy.random.RandomState")
+)
 _LITERAL_TYPES: dict[type[ast.expr], str] = {
     ast.List: "list",
     ast.ListComp: "list",
@@ -27,6 +31,11 @@ def name_container(value: ast.expr) -> str:
         name = read_callee_name(value)
         return name if name in _CONTAINERS else ""
     return _LITERAL_TYPES.get(type(value), "")
+
+
+def is_generator(value: ast.expr) -> bool:
+    """Whether an expression makes a generator of random numbers, or a counter."""
+    return isinstance(value, ast.Call) and ast.unparse(value.func) in _GENERATORS
 
 
 def is_object(value: ast.expr) -> bool:

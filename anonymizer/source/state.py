@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeGuard
 
-from anonymizer.graph.containers import is_container, is_object, read_callee_name
+from anonymizer.graph.containers import is_container, is_generator, is_object, read_callee_name
 from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.program_factory import DeclarationRewriter
 from anonymizer.graph.repro import KEEP_GRADIENT, PROGRAM_FACTORY
@@ -32,6 +32,11 @@ _DICTIONARIES = frozenset("dict defaultdict OrderedDict Counter".split())
 def holds_objects(program: SourceProgram) -> bool:
     """Whether a program is given anything that a call can change beside tensors."""
     return any(is_container(given) or is_object(given) for given in program.list_arguments())
+
+
+def holds_generators(program: SourceProgram) -> bool:
+    """Whether a variable of a program hands out numbers, others in each run."""
+    return any(is_generator(value) for _, value in _list_variables(program.definitions.body))
 
 
 def _keeps_gradients(program: SourceProgram) -> bool:
@@ -130,7 +135,11 @@ def renew(program: SourceProgram) -> Iterator[SourceProgram]:
     if program.has_own_state or program.backend is not None:
         return
     inside = _split(program)[1]
-    if any(_list_in_definitions(inside, lengths=False)) or _keeps_on_functions(inside):
+    if (
+        any(_list_in_definitions(inside, lengths=False))
+        or holds_generators(inside)
+        or _keeps_on_functions(inside)
+    ):
         yield replace(program, has_own_state=True)
 
 

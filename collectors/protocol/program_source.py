@@ -91,6 +91,17 @@ class LoggerReference(TypedDict):
     kind: Literal["logger"]
 
 
+class GeneratorReference(TypedDict):
+    """A generator of random numbers, or a counter, that is made anew; `name` is the public name of
+    what makes it, `number` the same for the same object.
+    """
+
+    kind: Literal["generator"]
+    name: str
+    args: List[Reference]
+    number: int
+
+
 class PartialReference(TypedDict):
     """A `functools.partial`."""
 
@@ -156,6 +167,7 @@ Reference = Union[
     DictReference,
     PlaceholderReference,
     LoggerReference,
+    GeneratorReference,
     PartialReference,
     FunctionReference,
     MethodReference,

@@ -4,11 +4,14 @@ was compiled.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import functools
 import importlib
+import itertools
 import os
+import random
 import sys
 import types
 from typing import Any, List, Optional, Tuple
@@ -94,6 +97,28 @@ def is_array(value: object) -> bool:
     """Whether a value is a plain array of NumPy, which need not be there."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(value) is getattr(numpy, "ndarray", None)
+
+
+def find_generator(value: Any) -> Optional[Tuple[str, List[Any]]]:
+    """How a generator of random numbers, or a counter, is made anew: the public name of what makes
+    it, and its arguments, of which a seed is not the program's. None for any other object.
+    """
+    if type(value) is random.Random:
+        return "random.Random", [0]
+    if type(value) is torch.Generator:
+        return "torch.Generator", [value.device]
+    if type(value) is itertools.count:
+        try:
+            return "itertools.count", list(ast.literal_eval(repr(value)[len("count(") : -1] + ","))
+        except (SyntaxError, ValueError):  # it counts in what has no literal
+            return None
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        if type(value) is numpy.random.Generator:
+            return "numpy.random.default_rng", [0]
+        if type(value) is numpy.random.RandomState:
+            return "numpy.random.RandomState", [0]
+    return None
 
 
 def matters_again(value: Any) -> bool:

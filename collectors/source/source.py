@@ -179,6 +179,7 @@ class _ObjectGatherer:
         self.records = Records()
         self.objects = ObjectRecorder(self.records, self.refer_to)
         self.placeholders: Dict[int, int] = {}
+        self.generators: Dict[int, Tuple[object, int]] = {}
         self.path: Set[int] = set()  # ids of the containers that are being taken in
         self.count = 0  # of their items, each time that one is taken in
 
@@ -244,6 +245,7 @@ class _ObjectGatherer:
         for refer in (
             introspection.build_constant,
             self._refer_to_data,
+            self._refer_to_generator,
             self._refer_to_holder,
             self._refer_to_callable,
             find_public_reference,
@@ -267,6 +269,20 @@ class _ObjectGatherer:
         if isinstance(value, _CONTAINERS) and not hasattr(type(value), "_fields"):
             return self._refer_to_container(value)
         return None
+
+    def _refer_to_generator(self, value: Any) -> Optional[Reference]:
+        """What hands out numbers one after another, by how it is made anew."""
+        made = introspection.find_generator(value)
+        if made is None:
+            return None
+        name, given = made
+        known = self.generators.setdefault(id(value), (value, len(self.generators)))
+        return {
+            "kind": "generator",
+            "name": name,
+            "args": [self.refer_to(each) for each in given],
+            "number": known[1],
+        }
 
     def _refer_to_holder(self, value: Any) -> Optional[Reference]:
         """An object of Python's own that stands for others: a module, a logger, a bound call."""

@@ -21,6 +21,7 @@ from collectors.protocol.program_source import (
     ConstantReference,
     DictReference,
     FunctionReference,
+    GeneratorReference,
     LoggerReference,
     MemberReference,
     MethodReference,
@@ -42,7 +43,9 @@ _NUMPY_SCALARS = frozenset(
     "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
     " longdouble complex64 complex128".split()
 )
-_STATEFUL = frozenset("tensor array instance list dict set partial method logger region".split())
+_STATEFUL = frozenset(
+    "tensor array instance list dict set partial method logger region generator".split()
+)
 
 
 class ValueWriter:
@@ -167,6 +170,10 @@ class ValueWriter:
         if is_own or key and name not in self._names.vocabulary:
             name = self._decisions.name_member(key, name)
         return ast.Attribute(base, name, ast.Load())
+
+    def _build_generator(self, ref: GeneratorReference) -> ast.expr:
+        made = [self.build(each) for each in ref["args"]]
+        return ast.Call(build_dotted_name(ref["name"]), made, [])
 
     def _build_partial(self, ref: PartialReference) -> ast.expr:
         words = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import random
 import re
 from collections.abc import Collection
 
@@ -39,6 +40,10 @@ _INTERFACE_NAMES = frozenset("""
     """.split())
 # Methods of OrderedDict and deque.
 _OF_COLLECTIONS = frozenset("popitem move_to_end popleft appendleft extendleft rotate".split())
+# Methods of generators of random numbers, Python's and NumPy's.
+_OF_GENERATORS = frozenset(name for name in dir(random.Random) if name[0] != "_") | frozenset(
+    "integers normal permutation permuted rand randn random_sample standard_normal".split()
+)
 _DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operation", "Error"})
 _EINSUM = re.compile(r"[A-Za-z. ]*(?:,[A-Za-z. ]*)*->[A-Za-z. ]*")
 _IMPLICIT_EINSUM = re.compile(r"[A-Za-z. ]+(?:,[A-Za-z. ]+)*")
@@ -58,7 +63,9 @@ class PublicNames:
         self, vocabulary: Collection[str], private: Collection[str] = (), lead: str = ""
     ) -> None:
         self.lead = lead
-        self.vocabulary = frozenset(vocabulary) | _INTERFACE_NAMES | _OF_COLLECTIONS
+        self.vocabulary = (
+            frozenset(vocabulary) | _INTERFACE_NAMES | _OF_COLLECTIONS | _OF_GENERATORS
+        )
         self._parts = NameParts(vocabulary)
         self.private = frozenset(private)
         self.tables: dict[str, dict[str, str]] = {

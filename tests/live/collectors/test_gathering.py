@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import os
+import random
 import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -88,6 +91,26 @@ def test_a_bound_partial_is_a_partial() -> None:
     found = find(gather(one=types.MethodType(functools.partial(scale), owner)))["one"]
     assert found["kind"] == "partial" and found["args"] == [{"kind": "instance", "id": "i0"}]
     assert found["function"]["kind"] == "partial"
+
+
+def test_what_hands_out_numbers_is_made_anew() -> None:
+    drawn = random.Random(71)
+    drawn.random()
+    counted = itertools.count(5, 2)
+    next(counted)
+    torchs = torch.Generator().manual_seed(71)
+    numpys = numpy.random.default_rng(71)
+    found = find(gather(a=drawn, b=drawn, c=counted, d=torchs, e=numpys))
+    made = {name: (item["name"], item["number"]) for name, item in found.items()}
+    assert made == {
+        "a": ("random.Random", 0),
+        "b": ("random.Random", 0),
+        "c": ("itertools.count", 1),
+        "d": ("torch.Generator", 2),
+        "e": ("numpy.random.default_rng", 3),
+    }
+    assert [item["value"] for item in found["c"]["args"]] == ["7", "2"]
+    assert [item["value"] for item in found["a"]["args"]] == ["0"]
 
 
 def test_a_container_that_holds_itself_is_taken_in_once() -> None:

@@ -121,6 +121,17 @@ def test_tensors_alone_are_made_for_each_call() -> None:
     assert forget_stored(one) is None
 
 
+def test_each_run_draws_its_own_random_numbers_from_the_beginning() -> None:
+    one = program("state1 = random.Random(0)\ndef repro(x):\n    return x * state1.random()")
+    for kind in ("stale_graph", "wrong_result"):
+        found = list(make_judgeable(RewrittenProgram(one), ReproAssertion(kind)))
+        assert [content.program.has_own_state for content, _ in found] == [True]
+    (content, _), *_ = make_judgeable(RewrittenProgram(one), ReproAssertion("crash"))
+    assert not content.program.has_own_state
+    text = body_of(found[0][0].program).definitions
+    assert text.startswith("def program():\n    state1 = random.Random(0)\n")
+
+
 def test_a_module_that_becomes_a_function_needs_no_import_and_long_state_two_lines() -> None:
     forward = "    def forward(self, x, y):\n        y['a'] = 1\n        return x"
     module = f"class Repro(nn.Module):\n{forward}"
