@@ -7,9 +7,10 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from anonymizer.graph.identifiers import NameSubstitution, find_names
+from anonymizer.graph.program_factory import walk_scope
 
 #: Fields of the named tuples that operators return, by operator (`torch.return_types`).
 _VALUES = ("values", "indices")
@@ -121,6 +122,8 @@ def _inline_one(function: ast.FunctionDef) -> bool:
             uses = _find_uses(function, target.id)
             if len(made.targets) != 1 or len(uses) != 2:  # it is assigned once and used once
                 continue
+            if target.id in _list_declared(function):  # others read it after the call
+                continue
             written = _inline(user, target.id, made.value)
             if written is not None:
                 block[index : index + 2] = [written]
@@ -149,7 +152,7 @@ def _drop_alias(function: ast.FunctionDef) -> bool:
                 name: (name in parameters) + _count_stores(function, name)
                 for name in (target.id, value.id)
             }
-            if set(stores.values()) == {1}:
+            if set(stores.values()) == {1} and target.id not in _list_declared(function):
                 del block[index]
                 NameSubstitution({target.id: value}).visit(function)
                 return True
@@ -210,6 +213,12 @@ def _return_inside(function: ast.FunctionDef) -> None:
             function.body.pop()
 
 
+def _list_declared(function: ast.FunctionDef) -> set[str]:
+    """The names that a function, or one in it, declares `global` or `nonlocal`."""
+    nodes = (each for each in ast.walk(function) if isinstance(each, (ast.Global, ast.Nonlocal)))
+    return {name for node in nodes for name in node.names}
+
+
 def _list_blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
     """The lists of statements of a function, those of its `with` statements too."""
     found = [function.body]
@@ -242,7 +251,7 @@ def _comes_first(value: ast.expr, name: str) -> bool:
     order: list[ast.AST] = []
 
     def walk(node: ast.AST) -> None:
-        for child in () if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node):
+        for child in _list_evaluated(node):
             walk(child)
         order.append(node)
 
@@ -253,6 +262,21 @@ def _comes_first(value: ast.expr, name: str) -> bool:
         if isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Compare)):
             return False
     return False
+
+
+def _list_evaluated(node: ast.AST) -> list[ast.AST]:
+    """The parts of an expression that are evaluated with it, once and whatever their values are."""
+    match node:
+        case ast.Lambda():
+            return []
+        case ast.IfExp():
+            return [node.test]
+        case ast.BoolOp():
+            return [node.values[0]]
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return [node.generators[0].iter]
+        case _:
+            return list(ast.iter_child_nodes(node))
 
 
 class _Fields(ast.NodeTransformer):
@@ -288,7 +312,8 @@ def _rename(function: ast.FunctionDef, keywords: set[str]) -> None:
         for name in own
         if _GENERATED.fullmatch(name) or name in parameters and _ATTRIBUTE.fullmatch(name)
     ]
-    generated = [name for name in generated if name not in keywords]
+    kept = keywords | _list_outer_names(function, parameters)
+    generated = [name for name in generated if name not in kept]
     taken = find_names(function) | set(parameters)
     free = [letter for letter in _LETTERS if letter not in taken]
     if len(generated) > min(_FEW, len(free)):
@@ -299,3 +324,20 @@ def _rename(function: ast.FunctionDef, keywords: set[str]) -> None:
             node.id = names.get(node.id, node.id)
         elif isinstance(node, ast.arg):
             node.arg = names.get(node.arg, node.arg)
+        elif isinstance(node, ast.Nonlocal):
+            node.names = [names.get(name, name) for name in node.names]
+
+
+def _list_outer_names(function: ast.FunctionDef, parameters: Iterable[str]) -> set[str]:
+    """The names that a function or one in it declares, and that are variables of what is around
+    it.
+    """
+    scope = list(walk_scope(function.body))
+    names = (node for node in scope if isinstance(node, ast.Name))
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(parameters)
+    outer: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            is_inner = isinstance(node, ast.Nonlocal) and node not in scope
+            outer |= set(node.names) - (bound if is_inner else set())
+    return outer

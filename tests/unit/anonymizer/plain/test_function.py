@@ -63,6 +63,13 @@ def test_a_value_has_one_name(lines: list[str], expected: list[str] | None) -> N
         # a row of a tensor, and no field
         ["return torch.max(x, x)[0]"],
         ["return torch.topk(x, 2)[2]"],
+        # read after the call
+        ["global y", "y = x.sin()", "return y"],
+        ["global y", "y = x", "return x + y"],
+        # called once, whatever the other values are
+        ["y = x.sin()", "return [y + z for z in x]"],
+        ["y = x.sin()", "return y if x.dim() else x"],
+        ["y = x.sin()", "return x and y"],
     ],
 )
 def test_what_would_change_the_order_or_the_meaning_stays(lines: list[str]) -> None:
@@ -108,6 +115,20 @@ def test_each_region_of_several_is_one_and_the_last_ends_with_the_function(switc
 def test_a_program_that_switches_nothing_stays_word_for_word() -> None:
     text = "def repro(x):\n    return ( -x )"
     assert use_grad_contexts(text) == text
+
+
+def test_a_variable_of_the_function_around_has_one_name_in_both() -> None:
+    counted = ["value1 = 0", "def inner():", "    nonlocal value1", "    value1 = value1 + x"]
+    made = tidied(*counted, "return inner")[1:]
+    assert [line for line in made if line] == [
+        line.strip().replace("value1", "y") for line in counted
+    ] + ["return inner"]
+
+
+@pytest.mark.parametrize("scope", ["global", "nonlocal"])
+def test_a_variable_that_is_none_of_the_function_keeps_its_name(scope: str) -> None:
+    lines = [f"{scope} value1", "value1 = value1 + x"]
+    assert tidied(*lines)[1:] == lines
 
 
 def test_a_line_stays_readable() -> None:
