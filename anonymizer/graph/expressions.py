@@ -24,7 +24,8 @@ IN_PLACE = {
     "operator.iadd": "+=", "operator.isub": "-=", "operator.imul": "*=", "operator.itruediv": "/=",
     "operator.ifloordiv": "//=",
     "operator.imod": "%=", "operator.iand": "&=", "operator.ior": "|=", "operator.ixor": "^=",
-    "operator.imatmul": "@=",
+    "operator.imatmul": "@=", "operator.ipow": "**=", "operator.ilshift": "<<=",
+    "operator.irshift": ">>=",
 }  # fmt: skip
 #: Methods by which Python's operators reach a tensor: on its left, and on its right (`2 ** x`).
 SPECIAL_METHODS = {
@@ -52,8 +53,9 @@ _STRINGS = frozenset(
     " use_mm_for_euclid_dist donot_use_mm_for_euclid_dist use_mm_for_euclid_dist_if_necessary"
     " medium high highest cpu cuda amax amin prod zeros border higher lower"
     " midpoint add multiply sum max min any all raise clip wrap relu gelu batchmean erf"
-    " float32 float64 float16 bfloat16 shape"
-    " dtype device T mT H real imag grad requires_grad data ndim is_cuda is_floating_point".split()
+    " float32 float64 float16 bfloat16 shape r"
+    " dtype device T mT H mH real imag grad requires_grad data ndim is_cuda"
+    " is_floating_point".split()
 )
 _EINSUM = re.compile(r"^[a-zA-Z.,\-> ]{1,40}$")
 
@@ -201,7 +203,7 @@ class ExpressionWriter:
         return f"{base} {sign} {self.write_operand(right)}"
 
     def _write_index(self, value: Value) -> str:
-        if isinstance(value, Seq) and value.kind == "tuple":
+        if isinstance(value, Seq) and value.kind == "tuple" and value.items:
             return ", ".join(self._write_index(item) for item in value.items) + (
                 "," if len(value.items) == 1 else ""
             )
@@ -267,7 +269,7 @@ def _is_compound(text: str) -> bool:
     depth = 0
     for index, char in enumerate(text):
         depth += (char in "([{") - (char in ")]}")
-        if not depth and char == " " and re.match(r" [-+*/%@&|^<>=]+ ", text[index:]):
+        if not depth and char == " " and re.match(r" [-+*/%@&|^<>=!]+ ", text[index:]):
             return True
     return False
 
@@ -292,6 +294,8 @@ _FUNCTIONAL = {
 
 def _name_function(target: str) -> str:
     module, _, name = target.rpartition(".")
+    if target == "operator.abs":
+        return "abs"
     if module == "torch.nn.functional" or module == "torch._C._nn" and name in _FUNCTIONAL:
         return "F." + name
     if target.startswith(("torch.", "math.")) or target in _BUILTINS:

@@ -7,11 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from anonymizer.graph.expressions import (
-    REFLECTED_METHODS,
-    SPECIAL_METHODS,
-    ExpressionWriter,
-)
+from anonymizer.graph.expressions import SPECIAL_METHODS, ExpressionWriter
 from anonymizer.graph.ir import Node, Value
 
 _INFIX_METHODS = {
@@ -46,8 +42,6 @@ def write_operation(node: Node, expressions: ExpressionWriter) -> str:
         first, second = node.args
         if target in _INFIX_METHODS:
             return f"{write(first)} {_INFIX_METHODS[target]} {write(second)}"
-        if target in REFLECTED_METHODS:
-            return f"{write(second)} {REFLECTED_METHODS[target]} {write(first)}"
     if target in _PREFIX and len(node.args) == 1:
         return f"{_PREFIX[target]}{write(node.args[0])}"
     if target in ("__getitem__", "__setitem__"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from anonymizer.graph import emitter
-from anonymizer.graph.expressions import NotPublicError
+from anonymizer.graph.expressions import IN_PLACE, NotPublicError
 from anonymizer.graph.ir import Alias, Atom, Graph, Input, Node, Ref, Seq
+from collectors.protocol.captured_values import OPERATORS_IN_PLACE
 from tests.support.graphs import META, call, tensor
 
 
@@ -185,3 +187,34 @@ def test_a_negative_base_is_not_the_negative_of_a_power() -> None:
     node = call("y", "operator.pow", -2, Ref("x0"))
     text = emitter.emit(Graph((tensor("x0"),), (node,), (Ref("y"),))).definitions
     assert "return (-2) ** x" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "text"),
+    [
+        ("operator.getitem", [Seq("tuple", ())], "x[()]"),
+        ("operator.abs", [], "abs(x)"),
+        ("getattr", ["mH"], "x.mH"),
+        ("torch.linalg.qr", ["r"], "torch.linalg.qr(x, 'r')"),
+    ],
+)
+def test_what_dynamo_puts_into_graphs_is_written(
+    target: str, arguments: list[Any], text: str
+) -> None:
+    graph = Graph((tensor("x0"),), (call("y", target, Ref("x0"), *arguments),), (Ref("y"),))
+    assert f"return {text}" in emitter.emit(graph).definitions
+
+
+def test_every_operator_in_place_has_a_sign() -> None:
+    assert {target.removeprefix("operator.") for target in IN_PLACE} == set(OPERATORS_IN_PLACE)
+
+
+def test_a_comparison_of_sizes_is_an_operand_in_parentheses() -> None:
+    nodes = (
+        Node("n", "method", "size", (Ref("x0"), 0), meta="int"),
+        call("differs", "operator.ne", Ref("n"), 3, meta="int"),
+        call("factor", "operator.mul", Ref("differs"), 2, meta="int"),
+        call("y", "operator.mul", Ref("x0"), Ref("factor")),
+    )
+    text = emitter.emit(Graph((tensor("x0"),), nodes, (Ref("y"),))).definitions
+    assert "return x * ((x.size(0) != 3) * 2)" in text
