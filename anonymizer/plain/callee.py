@@ -23,14 +23,16 @@ def unwrap_module(
 
     Returns:
         The three, with `fn` defined in place of the class. They come back as they are where the
-        class has more than `forward`, where a definition names the module or `super`, or where the
-        name `fn` is taken.
+        class has more than `forward`, where that has no receiver by name, where a definition names
+        the module or `super`, or where the name `fn` is taken.
     """
     name = re.sub(r"\(.*", "", ast.unparse(made))  # of `Repro()` or `Repro().eval()`
     owns = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     own = next(owns, None)
     forward = own.body[0] if own is not None and len(own.body) == 1 else None
     if not (is_module and isinstance(forward, ast.FunctionDef) and forward.name == "forward"):
+        return made, tree, is_module
+    if forward.args.posonlyargs or not forward.args.args:  # `forward(*args)`
         return made, tree, is_module
     receiver, *parameters = forward.args.args
     names = find_names(tree)

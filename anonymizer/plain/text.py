@@ -41,6 +41,11 @@ _TO_NUMBER = frozenset("sum mean prod norm max min amax amin std var".split())
 #: Layouts with gaps or overlaps, which `clone` does not keep and `copy.deepcopy` does
 #: (`clone` in `aten/src/ATen/native/TensorFactories.cpp`, 2.13).
 _LOOSE = re.compile(r"\.as_strided\(|\.expand\(|torch\.empty_strided\(")
+#: What makes a tensor of whole numbers: a dtype, or nothing but whole numbers given.
+_WHOLE = re.compile(
+    r"torch\.(?:randint|u?int\d+|bool)\b|torch\.(?:arange|tensor)\([-\d,\s\[\]]+\)"
+    r"|torch\.full\(\([\d, ]*\), -?\d+\)"
+)
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag. The strides of
 #: dimensions of size 1 count for it, which the harness, that shows the failure too, leaves out.
 _COMPARED = {
@@ -207,11 +212,7 @@ class _Writer:
         wide = [name for name in self.names if not self._is_whole(name)]
         if self.script.called.is_module or not wide:
             raise ValueError("float64 needs a program without weights")
-        exact = re.sub(
-            rf"\b({'|'.join(wide)})\b(?!\()",
-            lambda found: f"{found[1]}.{'cdouble' if self._is_complex(found[1]) else 'double'}()",
-            call,
-        )
+        exact = re.sub(rf"\b({'|'.join(wide)})\b(?!\()", lambda found: self._widen(found[1]), call)
         lines = [f"actual = {call}", f"expected = {exact}.to(actual.dtype)"]
         return [*lines, self._write_close("actual", "expected")]
 
@@ -382,7 +383,7 @@ class _Writer:
         """How far both sides are from float64, where no tolerance tells them apart."""
         if self.script.called.is_module or not self.names:
             raise ValueError("float64 needs a program without weights")
-        wide = [name if self._is_whole(name) else f"{name}.double()" for name in self.names]
+        wide = [self._widen(name) for name in self.names]
         given, callee = ", ".join(self.names), self.script.called.expression
         return [
             f"exact = {callee}({', '.join(wide)})",
@@ -395,8 +396,12 @@ class _Writer:
             ")",
         ]
 
-    def _is_complex(self, name: str) -> bool:
-        return "torch.complex" in self._find_expression(name)
+    def _widen(self, name: str) -> str:
+        """An argument in double precision; whole numbers stay as they are."""
+        if self._is_whole(name):
+            return name
+        is_complex = "torch.complex" in self._find_expression(name)
+        return f"{name}.{'cdouble' if is_complex else 'double'}()"
 
     def _find_expression(self, name: str) -> str:
         """What makes an argument: its expression, or the statements that assign it."""
@@ -405,8 +410,7 @@ class _Writer:
 
     def _is_whole(self, name: str) -> bool:
         text = self._find_expression(name)
-        whole = r"torch\.(?:randint|u?int\d+|bool)\b|torch\.tensor\(\[-?\d+\]\)"
-        return bool(re.search(whole, text)) and "float" not in text
+        return bool(_WHOLE.search(text)) and not re.search("float| / ", text)
 
     def _compare_gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form

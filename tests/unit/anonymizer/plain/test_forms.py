@@ -434,6 +434,26 @@ def test_a_crash_on_dual_tensors_is_the_compiled_call_alone() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("made", "wide"),
+    [
+        ("torch.arange(4)", "y"),
+        ("torch.tensor([[3, 1], [-2, 0]])", "y"),
+        ("torch.full((2,), 7)", "y"),
+        ("torch.arange(4.0)", "y.double()"),
+        ("torch.arange(4) / 4", "y.double()"),
+        ("torch.full((2,), 7.0)", "y.double()"),
+        ("torch.tensor([3, 1], dtype=torch.float16)", "y.double()"),
+        ("torch.complex(torch.ones(2), torch.ones(2))", "y.cdouble()"),
+        ("torch.randn(2, dtype=torch.complex64)", "y.cdouble()"),
+    ],
+)
+def test_both_sides_stand_beside_what_double_precision_gives(made: str, wide: str) -> None:
+    body = replace(GRADIENT, inputs=(f"return (torch.ones(2), {made})",))
+    lines = end(body, ReproAssertion("wrong_result"), PlainForm.EXACT)
+    assert f"exact = fn(x.double(), {wide})" in lines
+
+
 def test_a_module_has_no_plain_form_beside_float64() -> None:
     with pytest.raises(ValueError, match="without weights"):
         render_plain(MODULE, ReproAssertion("wrong_result", compiler="eager"), PLAIN)
@@ -639,6 +659,12 @@ def test_a_module_without_state_is_a_function_beside_others(made: str) -> None:
         body, definitions=body.definitions.replace("grad(helper1)(x)", "grad(self)(x)")
     )
     assert "class Model" in render_plain(reading, ReproAssertion("wrong_result"), PLAIN)
+
+
+def test_a_module_whose_forward_takes_any_number_of_arguments_stays_one() -> None:
+    definitions = "class Repro(nn.Module):\n    def forward(*args):\n        return args[1] + 1"
+    body = replace(MODULE, definitions=definitions)
+    assert "class Model" in render_plain(body, ReproAssertion("wrong_result"), PLAIN)
 
 
 @pytest.mark.parametrize(
