@@ -302,14 +302,29 @@ def _change(called: _CallSite) -> bool:
 def match_arguments(
     function: ast.FunctionDef, call: ast.Call, bound: bool
 ) -> dict[str, ast.expr] | None:
-    """The arguments of a call by their parameters; None where some are not given in order."""
+    """What a call gives each parameter: its arguments, else the defaults; None where their number
+    is not known, on either side, or they do not fit.
+
+    Args:
+        bound: whether the first parameter is the object that the function is a method of.
+    """
     parameters = function.args
-    if parameters.vararg or parameters.kwarg or parameters.kwonlyargs or call.keywords:
+    if parameters.vararg or parameters.kwarg or parameters.posonlyargs:
         return None
-    names = [each.arg for each in parameters.args][1 if bound else 0 :]
-    if len(names) != len(call.args) or any(isinstance(e, ast.Starred) for e in call.args):
+    if any(not word.arg for word in call.keywords):
         return None
-    return dict(zip(names, call.args))
+    places = [each.arg for each in parameters.args]
+    named = [each.arg for each in parameters.kwonlyargs]
+    default = dict(zip(reversed(places), reversed(parameters.defaults)))
+    default |= {name: value for name, value in zip(named, parameters.kw_defaults) if value}
+    places = places[1 if bound else 0 :]
+    if len(call.args) > len(places) or any(isinstance(e, ast.Starred) for e in call.args):
+        return None
+    given = dict(zip(places, call.args)) | {str(word.arg): word.value for word in call.keywords}
+    wanted = [*places, *named]
+    found = {name: given.get(name, default.get(name)) for name in wanted}
+    values = {name: value for name, value in found.items() if value is not None}
+    return values if len(values) == len(wanted) and set(given) <= set(wanted) else None
 
 
 def _take_result(function: ast.FunctionDef) -> ast.expr | None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from anonymizer.edits.absorption import match_arguments
 from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.source.locations import (
     IdentifierRenaming,
@@ -28,43 +29,33 @@ _RANGE = re.compile(r"range\(\d+\)")
 
 
 def inline(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Write the single-`return` body of a helper where it is called."""
+    """Write the single-`return` body of a helper where it is called; not of one that calls itself,
+    which would have no end.
+    """
     helpers = {
         node.name: node
         for node in program.definitions.body
         if isinstance(node, ast.FunctionDef)
         and len(node.body) == 1
         and isinstance(node.body[0], ast.Return)
+        and node.name not in find_names(node)
     }
 
     def locate(each: SourceProgram) -> list[Any]:
         return [
             location
             for location in find_expressions(each, ast.Call)
-            if isinstance(location[3].func, ast.Name)
-            and location[3].func.id in helpers
-            and not location[3].keywords
+            if isinstance(location[3].func, ast.Name) and location[3].func.id in helpers
         ]
 
     def change(location: Any) -> Any:
         call = location[3]
         helper = helpers[call.func.id]
-        names = [each.arg for each in helper.args.args]
-        if (
-            len(names) != len(call.args)
-            or helper.args.vararg
-            or any(isinstance(e, ast.Starred) for e in call.args)
-        ):
+        given = match_arguments(helper, call, bound=False)
+        if given is None:
             return False
         value = copy.deepcopy(helper.body[0].value)  # type: ignore[attr-defined]
-        put_at(
-            location,
-            (
-                NameSubstitution(dict(zip(names, call.args))).visit(value)
-                if value
-                else ast.Constant(None)
-            ),
-        )
+        put_at(location, NameSubstitution(given).visit(value) if value else ast.Constant(None))
         return True
 
     yield from change_each(program, locate, change)

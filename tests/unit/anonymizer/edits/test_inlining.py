@@ -4,8 +4,34 @@ from __future__ import annotations
 
 import ast
 
-from anonymizer.edits.inlining import free_methods, write_out
-from tests.support.gathered import program_of
+import pytest
+
+from anonymizer.edits.inlining import free_methods, inline, write_out
+from anonymizer.source.program import SourceProgram
+from tests.support.gathered import ones, program_of
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given"),
+    [
+        ("x, scale", "y, 3"),
+        ("x, scale", "y, scale=3"),
+        ("x, *, scale", "scale=3, x=y"),
+        ("x, scale=3", "y"),
+    ],
+)
+def test_a_helper_is_written_where_it_is_called(parameters: str, given: str) -> None:
+    text = f"def helper1({parameters}):\n    return x * scale\ndef repro(y):\n    return helper1({given})"
+    (made,) = inline(SourceProgram(ast.parse(text), "repro", ones()))
+    assert made.write_definitions().endswith("return y * 3")
+
+
+def test_a_helper_that_calls_itself_stays() -> None:
+    text = (
+        "def helper1(x):\n    return x if x.dim() == 0 else helper1(x[0])\n"
+        "def repro(x):\n    return helper1(x)"
+    )
+    assert not list(inline(SourceProgram(ast.parse(text), "repro", ones())))
 
 
 def test_a_list_of_few_values_is_written_out() -> None:

@@ -291,8 +291,20 @@ OBJECT = """
     """
 
 
-def test_an_object_of_which_attributes_are_read_is_its_attributes() -> None:
-    ((text, _),) = apply(open_objects, script(OBJECT))
+@pytest.mark.parametrize(
+    ("parameters", "given"),
+    [
+        ("model, attr1", "helper1, value1 + 1"),
+        ("model, attr1", "helper1, attr1=value1 + 1"),
+        ("model, *, attr1", "helper1, attr1=value1 + 1"),
+        ("model, attr1=value1 + 1", "helper1"),
+    ],
+)
+def test_an_object_of_which_attributes_are_read_is_its_attributes(
+    parameters: str, given: str
+) -> None:
+    program = OBJECT.replace("model, attr1", parameters).replace("helper1, value1 + 1", given)
+    ((text, _),) = apply(open_objects, script(program))
     assert text[text.index("value1 =") :].splitlines() == [
         "value1 = torch.ones(2)",
         "value3 = helper1",
@@ -310,9 +322,9 @@ def test_an_object_of_which_attributes_are_read_is_its_attributes() -> None:
         OBJECT.replace("out =", "helper2(value2)\n    out ="),
         OBJECT.replace("value2.attr1)", "value2.attr3)"),
         OBJECT.replace("self.attr1 = attr1", "helper2(self)"),
-        OBJECT.replace("value1 + 1)", "attr1=value1 + 1)"),
+        OBJECT.replace("value1 + 1)", "**value1)"),
     ],
-    ids=["has a base", "is handed on", "has another attribute", "hands itself on", "by name"],
+    ids=["has a base", "is handed on", "has another attribute", "hands itself on", "by any name"],
 )
 def test_an_object_that_is_more_stays(text: str) -> None:
     assert apply(open_objects, script(text)) == []
