@@ -331,8 +331,9 @@ def write_contiguous_tensor(
 
 
 def _write_tensor(recipe: Recipe, wanted: _TensorText) -> str:
-    if wanted.dtype.startswith("float8"):  # random numbers and arithmetic are for wider ones alone
-        text = _write_tensor(recipe, replace(wanted, dtype="float32"))
+    wide = _find_wider(recipe, wanted.dtype)
+    if wide:
+        text = _write_tensor(recipe, replace(wanted, dtype=wide))
         text = text if recipe.specials else parenthesize_operand(text)
         return f"{text}.to(torch.{wanted.dtype})"
     text = _write_base(recipe, wanted)
@@ -340,6 +341,18 @@ def _write_tensor(recipe: Recipe, wanted: _TensorText) -> str:
         masked = f"torch.rand({wanted.sizes}{wanted.where}) < {share:g}"
         text = f"{parenthesize_operand(text)}.masked_fill({masked}, {value})"
     return text
+
+
+def _find_wider(recipe: Recipe, dtype: str) -> str:
+    """The dtype in which values are made that torch does not make in their own; empty for others.
+
+    Of the float8 ones there are no random numbers and no arithmetic, of the wider unsigned ones
+    there is neither `arange` nor `linspace` nor `masked_fill` (torch 2.13.0).
+    """
+    if dtype.startswith("float8"):
+        return "float32"
+    is_counted = recipe.kind in ("arange", "linspace") or bool(recipe.specials)
+    return "int64" if dtype in ("uint16", "uint32", "uint64") and is_counted else ""
 
 
 def parenthesize_operand(text: str) -> str:

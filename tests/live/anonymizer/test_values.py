@@ -302,3 +302,19 @@ def test_small_floats_can_be_made(dtype: torch.dtype) -> None:
     for level in LEVELS:
         values = made(meta, make_recipe_chooser(level)(meta, measure_distribution(tensor)))
         assert values.float().isfinite().all() and values.float().unique().numel() > 3
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe("arange"),
+        Recipe("linspace", 0, 3),
+        Recipe("randint", 0, 4),
+        Recipe("randint", 0, 4, specials=(("9", 0.5),)),
+        Recipe("full", 3),
+    ],
+)
+def test_wider_unsigned_numbers_can_be_made(dtype: str, recipe: Recipe) -> None:
+    values = made(TensorMeta((4,), dtype, (1,)), recipe)
+    assert values.dtype == getattr(torch, dtype) and values.shape == (4,)
