@@ -36,8 +36,8 @@ def read_calling_script(
     *made, last = whole if keeps_names else name_by_hand(whole)
     imports = import_names([*made, last], body.imports)
     call = last.value if isinstance(last, ast.Assign) else None
-    if not isinstance(call, ast.Call) or call.keywords:
-        raise ValueError("the last statement is no call of arguments alone")
+    if not isinstance(call, ast.Call):
+        raise ValueError("the last statement is no call")
     if any(isinstance(each, ast.Starred) for each in call.args):
         raise ValueError("the number of inputs is not known")
     compiled = call.func.id if isinstance(call.func, ast.Name) else ""
@@ -70,6 +70,7 @@ def read_calling_script(
         statements=tuple(lines),
         arguments=tuple(arguments),
         imports=imports,
+        keywords=tuple(map(ast.unparse, call.keywords)),
     )
 
 

@@ -41,7 +41,8 @@ class SizeLoop:
 class Script:
     """The parts of a flat script; every text is one or more complete statements.
 
-    `arguments` are (name, expression) in the order of the call; `statements` come before them.
+    `arguments` are (name, expression) in the order of the call, `keywords` the text of those that
+    it gives by name; `statements` come before them.
     """
 
     definitions: str
@@ -50,6 +51,7 @@ class Script:
     arguments: tuple[tuple[str, str], ...]
     imports: tuple[str, ...] = ()
     loop: SizeLoop = SizeLoop()
+    keywords: tuple[str, ...] = ()
 
     @property
     def leaves(self) -> tuple[str, ...]:

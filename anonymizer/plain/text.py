@@ -36,6 +36,8 @@ from collectors.protocol.repro_words import FARTHER_THAN_EAGER, Property
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
+#: Forms that copy or convert what they call with, which they are not told of arguments by name.
+_CONVERTING = PlainForm.APART | PlainForm.MUTATED | PlainForm.EXACT
 #: Operators that reduce a whole tensor to one number, if they are given nothing beside it.
 _TO_NUMBER = frozenset("sum mean prod norm max min amax amin std var".split())
 #: Layouts with gaps or overlaps, which `clone` does not keep and `copy.deepcopy` does
@@ -131,6 +133,8 @@ class _Writer:
     def write(self) -> str:
         """Imports, settings, definitions, seed, module, inputs, call, comparison."""
         script, assertion = self.script, self.assertion
+        if script.keywords and self.form & _CONVERTING:
+            raise ValueError("arguments by name are handed on as they are")
         prelude_imports, prelude = assertion.split_prelude()
         end = self._write_end()
         unset = _list_unset_globals(script.definitions)
@@ -269,7 +273,7 @@ class _Writer:
     def _write_call(self, callee: str, apart: bool = False) -> str:
         given = ", ".join(self.names)
         if not apart:
-            return f"{callee}({given})"
+            return f"{callee}({', '.join((*self.names, *self.script.keywords))})"
         model = f"copy.deepcopy({callee})" if self.script.called.is_module else callee
         if not self.names:
             return f"{model}()"

@@ -807,3 +807,26 @@ def test_random_inputs_are_drawn_in_the_order_of_the_call() -> None:
     assert "    torch.compile(fn)(torch.rand(2), torch.arange(2), torch.randn(2))" in end(
         counted, accepts
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "compared"),
+    [
+        ("crash", "compiled(torch.ones(2), scale=2, **more)"),
+        (
+            "wrong_result",
+            "torch.testing.assert_close(compiled(x_, scale=2, **more), helper(x_, scale=2, **more))",
+        ),
+    ],
+)
+def test_a_script_may_give_its_failing_call_arguments_by_name(kind: str, compared: str) -> None:
+    script = (
+        "def program(compile):\n    def helper1(x, *, scale, shift):\n"
+        "        return x * scale + shift\n    more = {'shift': 1}\n"
+        "    compiled = compile(helper1)\n    out = compiled(torch.ones(2), scale=2, **more)\n"
+        "    return (out, ())"
+    )
+    body = ReproBody(script, "program", ("return ()",), CallingConvention(is_script=True))
+    assert render_plain(body, ReproAssertion(kind), PLAIN).splitlines()[-1] == compared
+    with pytest.raises(ValueError, match="by name"):
+        render_plain(body, ReproAssertion(kind), PlainForm.APART)
