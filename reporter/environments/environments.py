@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,9 @@ from reporter.execution.interpreter import probe
 
 _RELEASES_VARIABLE = "BUGREPORT_RELEASES"
 _MARKER = "made.json"
+_CONTENT = "env"
+#: What `Release.folder_name` ends in.
+_OWN_NAME = re.compile(r".+-(?:[0-9a-f]{8}|default)")
 _UV_CACHE = "uv-cache"
 #: An environment used within this many seconds may be in use.
 IN_USE = 3600.0
@@ -53,8 +57,8 @@ class Environment:
 
 @dataclass(frozen=True)
 class CachedEnvironment:
-    """An environment of the cache: `size` in bytes counts only what goes when it goes, `used` is in
-    seconds since 1970.
+    """An environment of the cache: `size` is in bytes, of which files that are links of the package
+    cache stay there; `used` is in seconds since 1970.
     """
 
     name: str
@@ -140,7 +144,7 @@ class Environments:
         try:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            python = self._fill(release, folder / "env")
+            python = self._fill(release, folder / _CONTENT)
             environment = _probe(release, python)
         except (OSError, UsageError) as error:
             shutil.rmtree(folder, ignore_errors=True)
@@ -227,12 +231,10 @@ class Environments:
         raise InstallerEndedError("its installation was stopped")
 
     def list_all(self) -> list[CachedEnvironment]:
-        """Every environment in the cache, the longest unused first."""
-        found = []
-        for folder in sorted(self.root.glob("*")):
-            is_other = folder.name == _UV_CACHE or folder.name.startswith(".")
-            if folder.is_dir() and not is_other:
-                found.append(_describe(folder))
+        """Every environment in the cache, the longest unused first; the folder may hold what is
+        somebody else's.
+        """
+        found = [_describe(folder) for folder in sorted(self.root.glob("*")) if _is_own(folder)]
         return sorted(found, key=lambda item: item.used)
 
     def measure_size(self) -> int:
@@ -259,11 +261,11 @@ class Environments:
         return gone
 
     def _remove(self, item: CachedEnvironment) -> bool:
-        if item.is_whole and time.time() - item.used < IN_USE:
-            return False
         lock = FileLock(self.root / f"{item.name}.lock")
         try:
             with lock.acquire(timeout=0):
+                if _may_be_in_use(item.path):  # measuring took a while, and nobody was locked out
+                    return False
                 (item.path / _MARKER).unlink(missing_ok=True)  # from here on it is unfinished
                 shutil.rmtree(item.path, ignore_errors=True)
         except (Timeout, OSError):
@@ -342,6 +344,23 @@ def _write(marker: Path, release: Release, environment: Environment, folder: Pat
         write_atomically(marker, json.dumps(data, indent=1))
     except OSError as error:
         raise CannotJudgeError(_render_failure(release, _read_reason(error))) from None
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether a folder was made here, by its name and by what lies in it: others would be lost."""
+    if not _OWN_NAME.fullmatch(folder.name) or folder.is_symlink() or not folder.is_dir():
+        return False
+    with contextlib.suppress(OSError):
+        return all(name == _CONTENT or _MARKER in name for name in os.listdir(folder))
+    return False
+
+
+def _may_be_in_use(folder: Path) -> bool:
+    """Whether a whole environment was used lately."""
+    with contextlib.suppress(OSError):
+        is_recent = time.time() - (folder / _MARKER).stat().st_mtime < IN_USE
+        return is_recent and _read(Release(folder.name), folder) is not None
+    return False
 
 
 def _describe(folder: Path) -> CachedEnvironment:
