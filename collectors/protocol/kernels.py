@@ -60,6 +60,8 @@ class KernelLaunch(_KernelLaunch, total=False):
     #: Its decorator, and the sizes that it expects by prefix, of older releases by place.
     heuristics: str
     size_hints: Union[Dict[str, int], List[int]]
+    #: The argument that has no type which could be named; there are no `targets` then.
+    unknown: str
     #: What became of it for each target.
     targets: List[TargetAnswer]
 

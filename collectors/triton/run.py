@@ -88,7 +88,9 @@ def _compile(spec: KernelSpec) -> KernelsAnswer:
     compiled: List[List[TargetAnswer]] = []
 
     def compile_kernel(kernel: Any, args: Any, kwargs: Any) -> None:
-        compiled.append([targets.compile_for(kernel, seen.rows[-1], name) for name in wanted])
+        row: KernelLaunch = {**seen.rows[-1], "constexprs": seen.constants[-1]}
+        possible = [] if "unknown" in row else wanted
+        compiled.append([targets.compile_for(kernel, row, name) for name in possible])
 
     launches.watch_compiled(seen, compile_kernel)
     ending = _run_script(spec)

@@ -14,7 +14,7 @@ from collectors.protocol.kernels import KernelsAnswer, KernelSpec
 from reporter.execution.fresh_process import run_process
 from reporter.execution.launch import COLLECTORS, build_variables, read_tail
 
-_IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
+_IMPORT = re.compile(rb"^\s*(?:import\s(?:[^#\n]*[\s,])?triton\b|from triton\b)", re.MULTILINE)
 
 
 def defines_kernels(script: Path) -> bool:

@@ -79,7 +79,7 @@ def judge(interpreted: KernelsAnswer, compiled: KernelsAnswer, source: str) -> K
             " nothing can be said about it."
         )
         return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
-    return _judge_values(interpreted, [item["target"] for _, item in answers])
+    return _judge_values(interpreted, _describe_compiled(compiled))
 
 
 def _describe_failure(row: KernelLaunch, item: TargetAnswer) -> str:
@@ -93,8 +93,19 @@ def _describe_failure(row: KernelLaunch, item: TargetAnswer) -> str:
     return f"Compiling the kernel for {item['target']} {how}{location}{rest}."
 
 
-def _judge_values(interpreted: KernelsAnswer, targets: list[str]) -> KernelVerdict:
-    where = f"compiles for {', '.join(dict.fromkeys(targets))}" if targets else "was not compiled"
+def _describe_compiled(compiled: KernelsAnswer) -> str:
+    """For which targets each kernel compiles, where none of them failed."""
+    launches = compiled.get("launches", [])
+    names = dict.fromkeys(item["target"] for row in launches for item in row["targets"])
+    told = f"compiles for {', '.join(names)}" if names else "was not compiled"
+    left = [row for row in launches if "unknown" in row]
+    if not left:
+        return told
+    given = ", ".join(f"`{row['kernel']}` takes {row['unknown']}" for row in left)
+    return f"{told} ({given}, which only a launch compiles)"
+
+
+def _judge_values(interpreted: KernelsAnswer, where: str) -> KernelVerdict:
     ending = interpreted.get("ending")
     if ending is None:
         reason = interpreted.get("skipped", "it was not run")

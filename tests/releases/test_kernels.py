@@ -25,6 +25,10 @@ SCRIPTS = DATA / "kernels"
 
 VERDICTS = {
     "right": ("not_reproduced", "under the interpreter the script ends well", ["ok"]),
+    "function_constant": ("not_reproduced", "under the interpreter the script ends well", ["ok"]),
+    "unsigned": ("not_reproduced", "under the interpreter the script ends well", ["ok"]),
+    "stride_of_one": ("not_reproduced", "under the interpreter the script ends well", ["ok"]),
+    "tensor_descriptor": ("not_reproduced", "takes tile (TensorDescriptor)", []),
     "wrong_mask": ("invalid_program", "The kernel itself is at fault", ["ok"]),
     "bad_dot_shape": ("invalid_program", "equal reduction dimensions", ["raises"]),
     "missing_constexpr": ("invalid_program", "must be of type tl.constexpr", ["raises"]),
@@ -52,7 +56,7 @@ def test_a_real_kernel_gets_its_verdict_on_every_target(
     assert (document["verdict"]["kind"], document["verdict"]["layer"]) == (kind, "triton")
     assert says in document["verdict"]["summary"]
     rungs = {row["rung"]: row["outcome"] for row in document["ladder"]}
-    assert sorted({rungs[name] for name in TARGETS}) == outcomes
+    assert sorted({rungs[name] for name in TARGETS if name in rungs}) == outcomes
 
 
 def test_a_public_kernel_that_fails_alone(

@@ -64,6 +64,8 @@ class LaunchSection(Section, frozen=True, kw_only=True):
     arguments: dict[str, LaunchArgument] | UnsetType = UNSET
     #: num_warps, num_stages, …
     options: dict[str, PlainValue] = {}
+    #: the argument that has no type which could be named, so that it was not compiled
+    unknown: str | UnsetType = UNSET
     #: how often the same was launched
     times: int | UnsetType = UNSET
     targets: tuple[TargetSection, ...] | UnsetType = UNSET

@@ -13,6 +13,8 @@ from reporter.kernels.questions import defines_kernels
     ("text", "expected"),
     [
         ("import triton\n@triton.jit\ndef k(): pass\n", True),
+        ("import torch, triton\n@triton.jit\ndef k(): pass\n", True),
+        ("import torch  # triton\n@torch.jit.script\ndef k(): pass\n", False),
         ("from triton import jit\n@jit\ndef k(): pass\n", True),
         ("import torch\n@torch.jit.script\ndef k(): pass\n", False),
         ("import triton\n", False),

@@ -84,6 +84,14 @@ def test_whose_fault_it_is(
     assert says in verdict.summary
 
 
+def test_a_launch_that_was_not_compiled_says_why() -> None:
+    compiled = _compiled(_answer("ok"))
+    compiled["launches"].append({"kernel": "other", "targets": [], "unknown": "tile (Tile)"})
+    verdict = judge(OK, compiled, "")
+    assert verdict.kind == "not_reproduced"
+    assert "compiles for cuda:80 (`other` takes tile (Tile), which only a" in verdict.summary
+
+
 def test_the_same_failure_in_other_words() -> None:
     wanted = _answer(
         "raises", exception="RuntimeError", message="'tt.dot' op has 3 operands of tensor<4xf32>"
