@@ -23,6 +23,13 @@ from reporter.core.signature import Signature, is_same_failure
 #: Fresh processes that decide where runs differ; and at most, where a failure is known to come and
 #: go.
 RUNS, MOST_RUNS = 3, 10
+#: What the runs of a flaky repro say together: behind another failure the bug may be hidden.
+_SAYS_MOST = (
+    CheckOutcome.REPRODUCES,
+    CheckOutcome.DIFFERENT,
+    CheckOutcome.CANNOT_JUDGE,
+    CheckOutcome.FIXED,
+)
 #: How sure a pass of a flaky repro has to be no accident.
 _DOUBT = 0.05
 _NO_DEVICE = re.compile(
@@ -118,17 +125,18 @@ def _excuse(
     answer: Answer, wanted: Signature | None, found: Signature | None, limit: float
 ) -> str | None:
     """Why a failure says nothing about the compiler; None if it does."""
-    said = answer.format_error()
-    everything = f"{said}\n{answer.stderr}"
+    said, failure = answer.format_error(), answer.failure
+    # of an exception its own words: warnings say of many a program for the CPU that no GPU is there
+    words = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else answer.stderr
     if wanted is not None and found is not None and shows_wanted_failure(wanted, found):
         return None
     if answer.out_of_memory:
         return "it ran out of memory"
     if answer.outcome == CandidateOutcome.TIMEOUT:
         return f"no end within {limit:g} s"
-    if _NO_DEVICE.search(everything):
+    if _NO_DEVICE.search(words):
         return f"missing device ({_shorten(said)})"
-    if _NO_COMPILER.search(everything):
+    if _NO_COMPILER.search(f"{said}\n{words}\n{answer.stderr}"):
         return f"no working C++ compiler ({_shorten(said)})"
     lacks = answer.exception in _NOT_THERE or (
         answer.exception == "AttributeError" and _LACKS.search(answer.first_line)
@@ -226,14 +234,16 @@ def _decide_flaky(
     observations: Sequence[Observation], cold: Sequence[Observation], reported: tuple[int, int]
 ) -> Decision | None:
     """A failure that was flaky from the start: one sight is enough, and its absence needs enough
-    runs.
+    runs, all of which pass.
     """
     hit = next((item for item in observations if item.outcome == CheckOutcome.REPRODUCES), None)
     if hit is not None:
         return _build_decision(hit, observations)
+    if cold and cold[0].outcome == CheckOutcome.CANNOT_JUDGE:  # as all others will be
+        return _build_decision(cold[0], cold)
     if len(cold) < count_needed_passes(reported):
         return None
-    return _build_decision(cold[-1], cold)
+    return _build_decision(min(cold, key=lambda item: _SAYS_MOST.index(item.outcome)), cold)
 
 
 def _comes_and_goes(reported: tuple[int, int]) -> bool:

@@ -119,6 +119,25 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
         "missing device",
     ),
     (
+        fails("InductorError", "RuntimeError raised:\nTorch not compiled with CUDA enabled", "f"),
+        None,
+        "cannot_judge",
+        "missing device",
+    ),
+    # what GradScaler and autocast warn of in every program for the CPU
+    (
+        fails("KeyError", "x", "f", stderr="UserWarning: …, but CUDA is not available. Disabling."),
+        None,
+        "reproduces",
+        "KeyError: x",
+    ),
+    (
+        Answer("fails", exit=1, stderr="RuntimeError: No CUDA GPUs are available"),
+        None,
+        "cannot_judge",
+        "missing device",
+    ),
+    (
         fails("InvalidCxxCompiler", "No working C++ compiler found", "f"),
         LOWERING,
         "cannot_judge",
@@ -192,6 +211,10 @@ STEPS: list[tuple[list[Observation], Any, tuple[int, int], bool, Any]] = [
     ([c("fixed")] * 2, None, (2, 3), True, None),
     ([c("fixed")] * 3, None, (2, 3), True, ("fixed", (3, 3))),
     ([c("fixed")] * 7, None, (1, 3), True, None),
+    # a pass behind other failures is none
+    ([*[c("different")] * 2, c("fixed")], None, (2, 3), True, ("different", (2, 3))),
+    ([*[c("fixed")] * 2, c("cannot_judge")], None, (2, 3), True, ("cannot_judge", (1, 3))),
+    ([c("cannot_judge")], None, (1, 3), True, ("cannot_judge", (1, 1))),
 ]
 
 
