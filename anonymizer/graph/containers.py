@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+from typing import get_args
+
+from collectors.protocol.program_source import GeneratorName
 
 _CONTAINERS = frozenset("list dict set deque defaultdict OrderedDict Counter bytearray".split())
-#: What makes something that hands out numbers one after another.
-_GENERATORS = frozenset("random.Random torch.Generator itertools.count".split()) | frozenset(
-    ("numpy.random.default_rng", "numpy.random.RandomState")
-)
 _LITERAL_TYPES: dict[type[ast.expr], str] = {
     ast.List: "list",
     ast.ListComp: "list",
@@ -35,7 +34,7 @@ def name_container(value: ast.expr) -> str:
 
 def is_generator(value: ast.expr) -> bool:
     """Whether an expression makes a generator of random numbers, or a counter."""
-    return isinstance(value, ast.Call) and ast.unparse(value.func) in _GENERATORS
+    return isinstance(value, ast.Call) and ast.unparse(value.func) in get_args(GeneratorName)
 
 
 def is_object(value: ast.expr) -> bool:

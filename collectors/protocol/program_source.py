@@ -91,13 +91,23 @@ class LoggerReference(TypedDict):
     kind: Literal["logger"]
 
 
+#: What makes something that hands out numbers one after another.
+GeneratorName = Literal[
+    "random.Random",
+    "torch.Generator",
+    "itertools.count",
+    "numpy.random.default_rng",
+    "numpy.random.RandomState",
+]
+
+
 class GeneratorReference(TypedDict):
-    """A generator of random numbers, or a counter, that is made anew; `name` is the public name of
-    what makes it, `number` the same for the same object.
+    """A generator of random numbers, or a counter, that is made anew; `number` is the same for the
+    same object.
     """
 
     kind: Literal["generator"]
-    name: str
+    name: GeneratorName
     args: List[Reference]
     number: int
 

@@ -19,7 +19,7 @@ from typing import Any, List, Optional, Tuple
 import torch
 
 from ..machine.libraries import is_foreign
-from ..protocol.program_source import ClassShape, Reference
+from ..protocol.program_source import ClassShape, GeneratorName, Reference
 from .provenance import find_public_reference, is_user_code
 
 #: Methods of torch.nn.Module that are the call of the module.
@@ -99,7 +99,7 @@ def is_array(value: object) -> bool:
     return numpy is not None and type(value) is getattr(numpy, "ndarray", None)
 
 
-def find_generator(value: Any) -> Optional[Tuple[str, List[Any]]]:
+def find_generator(value: Any) -> Optional[Tuple[GeneratorName, List[Any]]]:
     """How a generator of random numbers, or a counter, is made anew: the public name of what makes
     it, and its arguments, of which a seed is not the program's. None for any other object.
     """
