@@ -224,7 +224,9 @@ class _Error(NamedTuple):
 
 
 def _measure_error(own: torch.Tensor, wide: torch.Tensor, is_function: bool) -> _Error:
-    """How a result is off, where float64 has a value that its dtype can hold.
+    """How a result is off, where float64 has a value that its dtype can hold; of a function of one
+    number also where that is infinite, which needs no range: other operators lose it to `inf - inf`
+    of intermediate results.
 
     The parts of a complex number are looked at each alone where it is a function of one: C99 says
     what the one is where the other overflows (annex G.6). Of products it does not.
@@ -235,6 +237,8 @@ def _measure_error(own: torch.Tensor, wide: torch.Tensor, is_function: bool) -> 
         own, wide = (torch.view_as_real(t.detach().resolve_conj()) for t in (own, wide))
     held = torch.isfinite(wide) & (wide.abs() <= torch.finfo(own.dtype).max)
     error = _find_largest(own.detach().to(wide.dtype) - wide, held)
+    if is_function and bool((own.isnan() & wide.isinf()).any()):  # a limit that is no number
+        error = float("inf")
     largest = _find_largest(wide, held)
     # below the smallest normal number a dtype loses its digits, and then its values
     beyond = error > max(torch.finfo(own.dtype).eps ** 0.5 * largest, torch.finfo(own.dtype).tiny)

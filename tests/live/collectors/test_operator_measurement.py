@@ -45,6 +45,12 @@ RIGHT: dict[str, Program] = {
     ),
     "above the largest number": lambda: torch.full((4,), 6e4).half() * 2,
     "not a number": lambda: torch.tensor([-1.0, 2.0]).sqrt(),
+    "infinities": lambda: [
+        function(torch.full((40,), sign * float("inf")))
+        for sign in (1, -1)
+        for function in (torch.exp, torch.tanh, torch.erf, torch.log1p, torch.lgamma, torch.abs)
+    ],
+    "infinities that cancel": lambda: torch.full((2,), float("inf")) - float("inf"),
     "eigenvectors": lambda: torch.linalg.eigh(torch.randn(4, 4)),
     "products of complex numbers": lambda: (
         (torch.full((2,), 1e30 + 1e30j) * (1e30 + 1e30j)).square()
@@ -81,6 +87,16 @@ def test_a_wrong_operator_is_told_with_its_error_and_the_call_that_it_belongs_to
     assert found["error"] > 0.4 and found["sensitivity"] < 0.01
     saved = json.loads((tmp_path / "facts.json").read_text())
     assert saved["wrong"] == [found]
+
+
+def test_no_number_where_a_function_of_one_number_has_a_limit_is_wrong(tmp_path: Path) -> None:
+    # GELU of several infinities is NaN from 2.6.0 on, of one of them it is infinite
+    facts = checked(
+        lambda: torch.nn.functional.gelu(torch.full((40,), float("inf"))), tmp_path
+    ).collect_facts()
+    assert [(item["operator"], item["error"]) for item in facts["wrong"]] == [
+        ("aten.gelu.default", float("inf"))
+    ]
 
 
 @pytest.fixture
