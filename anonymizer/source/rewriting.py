@@ -105,8 +105,7 @@ def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> Sour
     context = ProgramContext.load(SymbolTable.load(gathered), names, False)
     tree = context.symbols.trees[backend["id"]]
     for private, public in zip(list_parameters(tree), ("gm", "example_inputs")):
-        names.tables["variables"][private.arg] = public
-        names.used.add(public)
+        names.fix_variable(private.arg, public)
     name = ValueWriter(context).functions.define(backend["id"], "custom_backend")
     reported = tuple(
         each
@@ -200,9 +199,10 @@ def _name_parameters(context: ProgramContext) -> tuple[str, str]:
 
 def _list_public_keywords(context: ProgramContext) -> list[str]:
     """The words by which the call gives arguments; none where one has no public form."""
-    variables, vocabulary = context.names.tables["variables"], context.names.vocabulary
+    vocabulary = context.names.vocabulary
     words = [
-        variables.get(name) or (name if name in vocabulary else context.names.rewrite_text(name))
+        context.names.find_variable(name)
+        or (name if name in vocabulary else context.names.rewrite_text(name))
         for name in context.symbols.gathered["kwargs"]
     ]
     return words if all(word.isidentifier() for word in words) else []
@@ -233,8 +233,7 @@ def _place_arguments(
             ]
         context.definitions.problems.append("keyword arguments of an entry without a signature")
         return args
-    variables = context.names.tables["variables"]
-    public = {variables.get(name, name): ref for name, ref in named.items()}
+    public = {context.names.find_variable(name) or name: ref for name, ref in named.items()}
     if not signature.vararg:
         signature.args += signature.kwonlyargs
         signature.defaults += [each or ast.Constant(None) for each in signature.kw_defaults]

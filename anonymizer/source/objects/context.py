@@ -60,6 +60,8 @@ class ProgramContext:
             symbols.collect_attributes() | symbols.collect_keys() | written
         )
         names.parameters = frozenset(symbols.collect_parameters())
+        texts = symbols.collect_texts() | symbols.collect_keys()
+        names.shared = names.attributes & names.parameters & texts
         names.private |= symbols.collect_words()
         decisions = NamingPolicy(symbols, infer(symbols), names)
         definitions = Definitions(problems=list(symbols.gathered.get("problems", ())))

@@ -198,8 +198,7 @@ class ValueWriter:
         if key not in self._operators:
             name = self._operators[key] = self._names.take_unused("operator")
             for word in SETUP if ref["setup"] else ():
-                self._names.tables["variables"][word] = word
-                self._names.used.add(word)
+                self._names.fix_variable(word, word)
             function = self.build(ref["function"])
             given = [each.arg for each in list_parameters(self._find_definition(function))]
             self._definitions.statements[name] = build_operator(

@@ -52,8 +52,9 @@ class Renaming(ast.NodeTransformer):
         names.used |= {*PUBLIC.values(), _COMPILED}
         self.bound = dict(PUBLIC)
         if len(compiled) == 1:
-            names.tables["variables"].update(dict.fromkeys(compiled, _COMPILED))
-            self.bound.update(dict.fromkeys(compiled, _COMPILED))
+            for name in compiled:
+                names.fix_variable(name, _COMPILED)
+                self.bound[name] = _COMPILED
         function = _find_compiled(tree)
         if function is not None:
             names.tables["definitions"][function] = self.bound[function] = PUBLIC[FUNCTION]

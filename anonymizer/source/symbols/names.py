@@ -3,7 +3,7 @@ private one.
 
 Two tables, one for attributes and one for variables: a parameter is a keyword of the caller and may
 be a key of a dictionary, so they share one. Text that names an attribute or a parameter is renamed
-with it.
+with it, and what is all three (`vars(options)["weight"]` of `Options(weight)`) has one public word.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class PublicNames:
     `vocabulary` is torch's own; `private` every identifier of the private program; `lead` goes
     before names of definitions, for a program that will stand next to another. `tables` have the
     public word of each private one, by its role. `attributes` and `parameters` are the private
-    words that text may name; `used` the public names that are taken.
+    words that text may name, `shared` those that are both and text as well; `used` the public names
+    that are taken.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class PublicNames:
         self._defined: dict[str, str] = {}
         self.attributes: frozenset[str] = frozenset()
         self.parameters: frozenset[str] = frozenset()
+        self.shared: frozenset[str] = frozenset()
         self.used: set[str] = {
             "Repro",
             "repro",
@@ -126,7 +128,20 @@ class PublicNames:
         """The public name of a parameter, a keyword or a local; the first role seen chooses the
         prefix.
         """
-        return self._choose_public("variables", private, prefix)
+        return self._choose_public(self._find_table(private), private, prefix)
+
+    def find_variable(self, private: str) -> str | None:
+        """The public name of a parameter, a keyword or a local, None where it has none so far."""
+        return self.tables[self._find_table(private)].get(private)
+
+    def fix_variable(self, private: str, public: str) -> None:
+        """Gives a parameter, a keyword or a local a public name that torch or a repro asks for."""
+        self.shared -= {private}
+        self.tables["variables"][private] = public
+        self.used.add(public)
+
+    def _find_table(self, variable: str) -> str:
+        return "attributes" if variable in self.shared else "variables"
 
     def _choose_public(self, table: str, private: str, prefix: str) -> str:
         if self.is_public_dunder(private) or private == "_":

@@ -197,6 +197,16 @@ class SymbolTable:
             for name, _ in record.get("items") or ()
         }
 
+    def collect_texts(self) -> set[str]:
+        """Text that stands in the program's code or in its values, keys of dictionaries too."""
+        found = {
+            node.value
+            for tree in self.trees.values()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        return found | set(_list_texts(self.gathered))
+
     def collect_words(self) -> set[str]:
         """Every identifier of the private program, for names that must not be handed out by
         chance.
@@ -210,6 +220,18 @@ class SymbolTable:
                 elif isinstance(node, ast.Attribute):
                     found.add(node.attr)
         return found | {record["name"] for record in self.gathered["classes"].values()}
+
+
+def _list_texts(found: object) -> Iterator[str]:
+    """The values of all constants of text, at any depth."""
+    if isinstance(found, dict):
+        if found.get("kind") == "const" and found.get("text"):
+            yield str(found["value"])
+        for each in found.values():
+            yield from _list_texts(each)
+    elif isinstance(found, (list, tuple)):
+        for each in found:
+            yield from _list_texts(each)
 
 
 def _read_definition(node: ast.stmt) -> FunctionNode:
