@@ -1,5 +1,5 @@
-"""Edits that leave the entry without state of its own: its tensors and what its embeddings look up
-as arguments, attributes of classes as variables, and then a function in the place of a class.
+"""Edits that leave the entry without state of its own: its tensors and what its layers make as
+arguments, attributes of classes as variables, and then a function in the place of a class.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from anonymizer.graph.identifiers import find_names
-from anonymizer.source.locations import change_each, find_expressions, put_at
+from anonymizer.source.locations import change_each, find_expressions, find_method, put_at
 from anonymizer.source.program import SourceProgram
 
 #: What makes a tensor of nothing but sizes and numbers.
@@ -26,7 +26,7 @@ _Entry = tuple[SourceProgram, ast.ClassDef]
 _TensorPlace = tuple[SourceProgram, ast.ClassDef, ast.FunctionDef, ast.stmt]
 #: A program, a call in its entry (`find_expressions`), which of the arguments this is given, the
 #: sizes of its result, and whether that needs a gradient.
-_EmbeddedPlace = tuple[SourceProgram, Any, int, list[ast.expr], bool]
+_OutputPlace = tuple[SourceProgram, Any, int, list[ast.expr], bool]
 #: A program, a class of it, the statement that gives it an attribute, and that one's name.
 _AttributePlace = tuple[SourceProgram, ast.ClassDef, ast.stmt, str]
 
@@ -47,7 +47,7 @@ def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
     def change(location: _TensorPlace) -> bool:
         whole, owner, start, statement = location
         name, value = _read_tensor(statement) or ("", statement)
-        forward = _find_method(owner, "forward")
+        forward = find_method(owner, "forward")
         given = getattr(getattr(whole.inputs.body[-1], "value", None), "elts", None)
         if forward is None or given is None or name in _find_names(whole):
             return False
@@ -68,14 +68,15 @@ def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def pass_embedded(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Give the entry what an embedding looks up in the place of the indices, without and with a
-    gradient: no other layer takes the arguments of most language models.
+def pass_outputs(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Give the entry what a layer makes of an argument in the place of that argument: of an
+    embedding, whose indices no other layer takes, without and with a gradient, of others with one,
+    which is often all that a failing backward needs of them.
     """
 
-    def locate(each: SourceProgram) -> list[_EmbeddedPlace]:
+    def locate(each: SourceProgram) -> list[_OutputPlace]:
         owner = _find_entry(each)
-        forward = _find_method(owner, "forward") if owner is not None else None
+        forward = find_method(owner, "forward") if owner is not None else None
         if owner is None or forward is None:
             return []
         names = [argument.arg for argument in forward.args.args[1:]]
@@ -85,16 +86,18 @@ def pass_embedded(program: SourceProgram) -> Iterator[SourceProgram]:
             for name, given in zip(names, each.list_arguments())
         }
         return [
-            (each, place, names.index(place[3].args[0].id), [*sizes, width], gradient)
+            (each, place, names.index(place[3].args[0].id), shape, gradient)
             for place in find_expressions(forward, ast.Call)
             if len(place[3].args) == 1 and isinstance(place[3].args[0], ast.Name)
-            for width in [_find_embedding_width(owner, place[3].func)]
+            for layer in [_find_layer(owner, place[3].func)]
             for sizes in [_read_sizes(arguments.get(place[3].args[0].id))]
-            if width is not None and sizes is not None
-            for gradient in (False, True)
+            if layer is not None and sizes is not None
+            for shape in [_compute_output_sizes(layer, sizes)]
+            if shape is not None
+            for gradient in ((False, True) if _is_embedding(layer) else (True,))
         ]
 
-    def change(location: _EmbeddedPlace) -> None:
+    def change(location: _OutputPlace) -> None:
         whole, place, at, sizes, needs_gradient = location
         put_at(place, place[3].args[0])
         keywords = [ast.keyword("requires_grad", ast.Constant(True))] if needs_gradient else []
@@ -111,20 +114,35 @@ def _list_assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
             yield statement.targets[0].id, statement.value
 
 
-def _find_embedding_width(owner: ast.ClassDef, layer: ast.expr) -> ast.expr | None:
-    """How long the rows of an embedding are that the constructor assigns to `self.name`; None for
-    other layers, and where the constructor does not write it as a number.
-    """
-    start = _find_method(owner, "__init__")
+def _find_layer(owner: ast.ClassDef, called: ast.expr) -> ast.Call | None:
+    """The call by which the constructor makes the layer of `nn` that it assigns to `called`."""
+    start = find_method(owner, "__init__")
     for statement in start.body if start is not None else ():
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
-        is_layer = ast.unparse(statement.targets[0]) == ast.unparse(layer)
-        if is_layer and ast.unparse(statement.value.func) == "nn.Embedding":
-            named = {each.arg: each.value for each in statement.value.keywords}
-            width = (*statement.value.args[1:2], named.get("embedding_dim"))[0]
-            return width if isinstance(width, ast.Constant) else None
+        is_layer = ast.unparse(statement.targets[0]) == ast.unparse(called)
+        if is_layer and ast.unparse(statement.value.func).startswith("nn."):
+            return statement.value
     return None
+
+
+def _is_embedding(layer: ast.Call) -> bool:
+    return ast.unparse(layer.func) == "nn.Embedding"
+
+
+def _compute_output_sizes(layer: ast.Call, sizes: list[ast.expr]) -> list[ast.expr] | None:
+    """The sizes of what a layer makes of a tensor of `sizes`: an embedding adds its width, a linear
+    layer changes the last one, of any other they are taken to stay; None where the constructor does
+    not write the width as a number.
+    """
+    words = {"nn.Embedding": "embedding_dim", "nn.Linear": "out_features"}
+    word = words.get(ast.unparse(layer.func))
+    if word is None:
+        return sizes
+    named = {each.arg: each.value for each in layer.keywords}
+    width = (*layer.args[1:2], named.get(word))[0]
+    kept = sizes if _is_embedding(layer) else sizes[:-1]
+    return [*kept, width] if isinstance(width, ast.Constant) else None
 
 
 def _read_sizes(given: ast.expr | None) -> list[ast.expr] | None:
@@ -140,7 +158,7 @@ def _read_sizes(given: ast.expr | None) -> list[ast.expr] | None:
         sizes = given.args[-1].elts
     elif name == "torch.full" and isinstance(given.args[0], ast.Tuple):
         sizes = given.args[0].elts
-    elif name in ("torch.ones", "torch.zeros", "torch.arange"):
+    elif name in ("torch.ones", "torch.zeros", "torch.arange", "torch.randn", "torch.rand"):
         sizes = given.args
     else:
         return None
@@ -227,11 +245,6 @@ def _find_entry(program: SourceProgram) -> ast.ClassDef | None:
 def _is_plain(owner: ast.ClassDef) -> bool:
     bases = {ast.unparse(base) for base in owner.bases}
     return bases <= _PLAIN_BASES and not owner.keywords and not owner.decorator_list
-
-
-def _find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    methods = (node for node in owner.body if isinstance(node, ast.FunctionDef))
-    return next((node for node in methods if node.name == name), None)
 
 
 def _read_tensor(statement: ast.stmt) -> tuple[str, ast.expr] | None:

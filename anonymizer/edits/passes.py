@@ -15,7 +15,7 @@ from anonymizer.edits.entry import (
     forget_evaluation,
     free_class_attributes,
     free_entry,
-    pass_embedded,
+    pass_outputs,
     pass_tensors,
 )
 from anonymizer.edits.expressions import (
@@ -68,7 +68,7 @@ PASSES: tuple[Edit, ...] = (
     shorten_block_lists,
     replace_single_lists,
     absorb,
-    pass_embedded,
+    pass_outputs,
     pass_tensors,
     free_class_attributes,
     free_entry,

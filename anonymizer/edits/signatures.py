@@ -11,7 +11,13 @@ from typing import Any
 from anonymizer.edits.statements import remove
 from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.graph.repro import COMPILE
-from anonymizer.source.locations import change_each, copy_with_place, find_expressions, put_at
+from anonymizer.source.locations import (
+    change_each,
+    copy_with_place,
+    find_expressions,
+    find_method,
+    put_at,
+)
 from anonymizer.source.program import SourceProgram
 
 
@@ -261,25 +267,42 @@ def drop_function_arguments(program: SourceProgram) -> Iterator[SourceProgram]:
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
             and any(ast.unparse(base).endswith("autograd.Function") for base in owner.bases)
-            for at in reversed(range(2, len(_find_forward_parameters(owner).args)))
+            for at in reversed(range(1, len(_list_given(owner))))
         ]
 
     def change(location: Any) -> None:
         whole, owner, at = location
-        del _find_forward_parameters(owner).args[at]
-        for node in ast.walk(owner):
-            value = node.value if isinstance(node, ast.Return) else None
-            if isinstance(value, ast.Tuple) and len(value.elts) >= at:
-                del value.elts[at - 1]
+        forward, backward, setup = (
+            find_method(owner, name) for name in ("forward", "backward", "setup_context")
+        )
+        if forward is not None:
+            forward.args.args.remove(_list_given(owner)[at])
+        for node in ast.walk(backward) if backward is not None else ():
+            if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+                del node.value.elts[at : at + 1]
+        if setup is not None:
+            _drop_unpacked(setup, setup.args.args[1].arg, at)
         for node in ast.walk(whole.definitions):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{owner.name}.apply":
-                del node.args[at - 1 : at]
+                del node.args[at : at + 1]
 
     yield from change_each(program, locate, change)
 
 
-def _find_forward_parameters(owner: ast.ClassDef) -> ast.arguments:
-    """The parameters of a class's `forward`; none where it has no such method."""
-    methods = (each for each in owner.body if isinstance(each, ast.FunctionDef))
-    found = (each for each in methods if each.name == "forward")
-    return next((each.args for each in found), ast.arguments([], [], None, [], [], None, []))
+def _drop_unpacked(function: ast.FunctionDef, name: str, at: int) -> None:
+    """Drops a variable of each `x, y = name`."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and ast.unparse(node.value) == name:
+            if isinstance(node.targets[0], ast.Tuple):
+                del node.targets[0].elts[at : at + 1]
+
+
+def _list_given(owner: ast.ClassDef) -> list[ast.arg]:
+    """The parameters of the `forward` of an `autograd.Function` that `apply` gives it: without the
+    context where nothing else takes that.
+    """
+    forward = find_method(owner, "forward")
+    if forward is None:
+        return []
+    has_setup = find_method(owner, "setup_context") is not None
+    return forward.args.args[0 if has_setup else 1 :]

@@ -144,3 +144,9 @@ class NodeExchange(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """The other node for the one, and else what `node` becomes."""
         return self.new if node is self.old else self.generic_visit(node)
+
+
+def find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """The method of a class that it defines itself under a name."""
+    methods = (node for node in owner.body if isinstance(node, ast.FunctionDef))
+    return next((node for node in methods if node.name == name), None)

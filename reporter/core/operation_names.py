@@ -40,7 +40,12 @@ _CONVERSIONS = frozenset("to type float double half bfloat16 int long short char
 _HARNESS = frozenset(("run", "inputs", "main", "leaves", "held", "tensors"))
 #: Methods that every class has, and so tell nothing.
 _USUAL = frozenset(("__init__", "__call__", "__new__"))
-_ASKED = frozenset(("setattr", "delattr", "getattr", "hasattr", "isinstance", "issubclass", "type"))
+#: Builtins that tell what a program asks of Python; not those that every program calls, nor those
+#: whose names torch has as well.
+_BUILTINS = frozenset("""
+    setattr delattr getattr hasattr isinstance issubclass callable type vars iter next zip map
+    filter enumerate reversed sorted round divmod pow set frozenset dict complex hash id
+    """.split())
 _WORDS: dict[type[ast.AST], str] = {
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
@@ -126,10 +131,10 @@ def _name_statement(node: ast.AST) -> str:
 
 
 def _name_builtin(function: ast.expr, types: Mapping[str, str]) -> str:
-    """A builtin that asks or changes an object, or a container's method, with the container's type
-    where `types` has it; empty for anything else.
+    """A builtin of `_BUILTINS`, or a container's method, with the container's type where `types`
+    has it; empty for anything else.
     """
-    if isinstance(function, ast.Name) and function.id in _ASKED:
+    if isinstance(function, ast.Name) and function.id in _BUILTINS:
         return function.id
     if not isinstance(function, ast.Attribute) or function.attr not in CONTAINER_METHODS:
         return ""
@@ -175,7 +180,7 @@ def list_operators(text: str) -> tuple[str, ...]:
     tree = ast.parse(text)
     if _FUNCTION in _list_transforms(tree) and not re.search(r"\b(compile|export)\b", text):
         return (_FUNCTION,)
-    layers = _find_layers(tree) | _find_custom_operators(tree)
+    layers = _find_layers(tree) | _find_custom_operators(tree) | _find_functions(tree)
     nodes = [node for function in _list_compiled(tree) for node in ast.walk(function)]
     blocks = [node for node in nodes if isinstance(node, ast.With)]
     contexts = {id(item.context_expr) for block in blocks for item in block.items}
@@ -317,13 +322,26 @@ def _find_custom_operators(tree: ast.Module) -> dict[str, str]:
     }
 
 
+def _find_functions(tree: ast.Module) -> dict[str, str]:
+    """What the functions of autograd that a repro has of its own derive from, by how each is
+    called.
+    """
+    return {
+        f"{node.name}.apply": _FUNCTION
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and _FUNCTION in map(ast.unparse, node.bases)
+    }
+
+
 def _name_callee(node: ast.expr, layers: Mapping[str, str]) -> str:
     text = ast.unparse(node)
     if isinstance(node, ast.Call):  # what a call returned is called; that call tells itself
         return ""
     if isinstance(node, ast.Attribute) and node.attr in CONTAINER_METHODS:
         return ""
-    if layers.get(text) == _CUSTOM_OPERATOR or _GENERATED.fullmatch(text.rpartition(".")[2]):
+    if layers.get(text) in (_CUSTOM_OPERATOR, _FUNCTION) or _GENERATED.fullmatch(
+        text.rpartition(".")[2]
+    ):
         return layers.get(text, "")
     if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
         # a method of what a call returned; a special one of a base class is no operation

@@ -11,7 +11,7 @@ from anonymizer.edits.entry import (
     forget_evaluation,
     free_class_attributes,
     free_entry,
-    pass_embedded,
+    pass_outputs,
     pass_tensors,
 )
 from anonymizer.source.program import SourceProgram
@@ -64,14 +64,29 @@ class Repro(nn.Module):
 def test_what_an_embedding_looks_up_is_an_argument() -> None:
     given = "x = torch.randint(0, 31, (4, 9)).masked_fill(torch.rand(4, 9) < 0.1, 0)\nreturn (x, y)"
     before = SourceProgram(ast.parse(EMBEDDING), "Repro()", ast.parse(given))
-    made = list(pass_embedded(before))
+    made = list(pass_outputs(before))
     assert [ast.unparse(each.list_arguments()[0]) for each in made] == [
         "torch.randn(4, 9, 8)",
         "torch.randn(4, 9, 8, requires_grad=True)",
     ]
     assert all(ast.unparse(each.list_arguments()[1]) == "y" for each in made)
     assert "self.attr2(x) + self.attr1(y)" in made[0].write_definitions()
-    assert not list(pass_embedded(program(EMBEDDING.replace("31, 8", "31, width"))))
+    assert not list(pass_outputs(program(EMBEDDING.replace("31, 8", "31, width"))))
+
+
+def test_what_another_layer_makes_is_an_argument_with_a_gradient() -> None:
+    text = EMBEDDING.replace("self.attr2(self.attr1(x)) + self.attr1(y)", "self.attr2(x)")
+    for layer, sizes in (("nn.Linear(8, 3)", "4, 3"), ("nn.LayerNorm(8)", "4, 8")):
+        (made,) = pass_outputs(
+            SourceProgram(
+                ast.parse(text.replace("nn.Linear(8, 8)", layer)),
+                "Repro()",
+                ast.parse("return (torch.ones(4, 8),)"),
+            )
+        )
+        (given,) = made.list_arguments()
+        assert ast.unparse(given) == f"torch.randn({sizes}, requires_grad=True)"
+        assert "return x\n" in made.write_definitions() + "\n"
 
 
 def test_an_attribute_of_a_class_is_a_variable() -> None:

@@ -7,8 +7,11 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from anonymizer.edits import reduce
 from anonymizer.edits.inlining import promote
+from anonymizer.edits.signatures import drop_function_arguments
 from anonymizer.graph.repro import FUNCTION_CALL, ReproBody
 from anonymizer.source.dead_code import renumber
 from anonymizer.source.rewriting import SourceProgram, rebuild
@@ -219,6 +222,41 @@ def test_what_an_autograd_function_does_not_need_goes_with_its_gradient() -> Non
     assert "def forward(ctx, x):" in left and "apply(arg1.clone())" in left
     assert "y" not in left.split() and "None, None" not in left
     assert "x = torch.ones(2, 2, dtype=torch.int64)" in small.write_inputs()
+
+
+SEVERAL_OUTPUTS = """
+class Operation1(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return (x, x)
+    @staticmethod
+    def backward(ctx, x, z):
+        return (x, None)
+"""
+WITH_SETUP = """
+class Operation1(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return (x, x)
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y = inputs
+        ctx.save_for_backward(x)
+    @staticmethod
+    def backward(ctx, x, z):
+        return (x, None)
+"""
+
+
+@pytest.mark.parametrize("function", [SEVERAL_OUTPUTS, WITH_SETUP])
+def test_an_autograd_function_keeps_its_outputs_without_an_argument(function: str) -> None:
+    called = "def repro(x):\n    return Operation1.apply(x, 0.3)\n"
+    program = SourceProgram(ast.parse(function + called), "repro", ones())
+    (made,) = drop_function_arguments(program)
+    text = made.write_definitions()
+    assert "Operation1.apply(x)" in text and "return (x, x)" in text and "return (x,)" in text
+    assert not re.search(r"\by\b", text) and "None" not in text
+    assert "def backward(ctx, x, z):" in text
 
 
 def test_what_is_compared_of_an_object_stays_as_it_is() -> None:

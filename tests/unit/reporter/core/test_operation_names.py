@@ -68,7 +68,7 @@ def test_transforms_are_named_where_there_is_no_operation() -> None:
     handed = "torch.inference_mode(True)(torch.func.jvp)(total, (x,), (x,))\n"
     assert list_operators(handed) == ("torch.func.jvp",)
     operation = program.replace("def total", "def repro")
-    assert set(list_operators(operation)) == {"apply", "sum"}
+    assert set(list_operators(operation)) == {"torch.autograd.Function", "sum"}
 
 
 @pytest.mark.parametrize(
@@ -244,3 +244,33 @@ def test_an_own_function_is_named_by_its_class_where_nothing_is_compiled() -> No
     )
     assert list_operators(program) == ("torch.autograd.Function",)
     assert list_operators(program + "\n\ntorch.compile(repro)(torch.ones(2))\n") == ("torch.mul",)
+
+
+def test_a_function_of_autograd_is_named_by_its_base_and_what_it_asks_of_its_context() -> None:
+    program = (
+        "class Operation1(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n"
+        "        ctx.mark_dirty(x)\n"
+        "        return x\n\n"
+        "class Repro(nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        return Operation1.apply(x.clone())\n\n"
+        "def run(compile):\n    return compile(Repro())(torch.ones(2))\n"
+    )
+    assert set(list_operators(program)) == {"torch.autograd.Function", "mark_dirty", "clone"}
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("return x / round(2.5, -1)", ("round",)),
+        ("y = iter([x])\n    return next(y) + 1", ("iter", "next")),
+        ("return torch.relu(x) * sum(range(len(x)))", ("torch.relu",)),
+    ],
+)
+def test_python_that_dynamo_follows_is_named_before_arithmetic(
+    body: str, named: tuple[str, ...]
+) -> None:
+    program = f"def repro(x):\n    {body}\n"
+    assert name_operators(program, Layer.DYNAMO) == named
