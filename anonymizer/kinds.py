@@ -118,6 +118,37 @@ class Compiler(Word):
 EXPORTERS = frozenset({Compiler.EXPORT, Compiler.AOTI, Compiler.ONNX})
 
 
+class Differentiation(Word):
+    """How a repro differentiates its call. Those from `GRADCHECK` on check a derivative in eager
+    mode, by `anonymizer.graph.repro.DERIVATIVE_CHECKS`.
+    """
+
+    #: Not at all.
+    NONE = "none"
+    #: By a backward pass of the sum of the outputs.
+    SUM = "sum"
+    #: By a backward pass with random gradients of the outputs.
+    RANDN = "randn"
+    #: In forward mode, all inputs moved alike.
+    TANGENTS = "tangents"
+    #: The first derivative of backward mode, beside finite differences.
+    GRADCHECK = "gradcheck"
+    #: The second derivative of backward mode, beside finite differences.
+    GRADGRADCHECK = "gradgradcheck"
+    #: The first derivative of forward mode, beside finite differences.
+    FORWARD = "forward"
+    #: Backward mode over forward mode, beside finite differences.
+    OVER_FORWARD = "over_forward"
+    #: Forward mode over the gradient of `torch.func.grad`, beside finite differences.
+    OVER_BACKWARD = "over_backward"
+    #: Forward mode over itself, beside backward mode over it.
+    FORWARD_TWICE = "forward_twice"
+    #: The derivative of `torch.func` in inference mode, beside that outside of it.
+    IN_INFERENCE = "in_inference"
+    #: The gradients of equal elements, beside each other.
+    ELEMENTWISE = "elementwise"
+
+
 class Layer(Word):
     """Which part is at fault. The first four are the steps of torch.compile, in their order."""
 

@@ -8,7 +8,15 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anonymizer.kinds import CUSTOM, UNBOUND, Backend, CandidateOutcome, Kind, RungOutcome
+from anonymizer.kinds import (
+    CUSTOM,
+    UNBOUND,
+    Backend,
+    CandidateOutcome,
+    Differentiation,
+    Kind,
+    RungOutcome,
+)
 from templates import kernel
 from templates.facts import (
     BACKENDS,
@@ -53,10 +61,10 @@ EAGER_WHAT = {
 _CACHE_WHAT = "`{compiler}` takes code from its cache that was compiled for other inputs"
 #: What is expected of a derivative in eager mode that is held against something else than finite
 #: differences, by the word of the verdict.
-_EXPECTED_DERIVATIVES = {
-    "elementwise": "the same derivative for equal elements, each computed by itself",
-    "forward_twice": "the derivative that backward mode gives, in float64",
-    "in_inference": "the derivative that is computed outside of inference mode",
+_EXPECTED_DERIVATIVES: Mapping[str, str] = {
+    Differentiation.ELEMENTWISE: "the same derivative for equal elements, each computed by itself",
+    Differentiation.FORWARD_TWICE: "the derivative that backward mode gives, in float64",
+    Differentiation.IN_INFERENCE: "the derivative that is computed outside of inference mode",
 }
 _EXPORTED_CALL_WHAT = "the exported program raises {exception} where the module itself runs"
 _EFFECT_WHAT = "`{compiler}` does not leave Python's state as eager mode does"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from anonymizer.kinds import Kind
+from anonymizer.kinds import Differentiation, Kind
 from templates import kernel
 from templates.facts import (
     PLACEHOLDER,
@@ -51,15 +51,15 @@ EAGER_TITLES = {
     Kind.WRONG_GRADIENT: "{operators}: {derivative}",
 }
 #: What is wrong with which derivative, by the word of the verdict.
-_DERIVATIVES = {
-    "gradgradcheck": "wrong second derivative",
-    "forward": "wrong derivative in forward mode",
-    "over_forward": "wrong second derivative in forward mode",
-    "over_backward": "wrong second derivative with torch.func",
-    "forward_twice": "wrong second derivative in nested forward mode",
-    "in_inference": "wrong derivative with torch.func in inference mode",
-    "elementwise": "different derivatives of equal elements",
-    "tangents": "wrong derivative in forward mode",
+_DERIVATIVES: Mapping[str, str] = {
+    Differentiation.GRADGRADCHECK: "wrong second derivative",
+    Differentiation.FORWARD: "wrong derivative in forward mode",
+    Differentiation.OVER_FORWARD: "wrong second derivative in forward mode",
+    Differentiation.OVER_BACKWARD: "wrong second derivative with torch.func",
+    Differentiation.FORWARD_TWICE: "wrong second derivative in nested forward mode",
+    Differentiation.IN_INFERENCE: "wrong derivative with torch.func in inference mode",
+    Differentiation.ELEMENTWISE: "different derivatives of equal elements",
+    Differentiation.TANGENTS: "wrong derivative in forward mode",
 }
 _CACHE_TITLE = "{compiler}: the cache gives code compiled for other inputs with {operators}"
 _EFFECT_TITLE = "{compiler}: Python's state after the call differs from eager with {operators}"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.randomness import write_seed
-from anonymizer.kinds import EXPORTERS, SILENT, Compiler, Kind
+from anonymizer.kinds import EXPORTERS, SILENT, Compiler, Differentiation, Kind
 from collectors.protocol.repro_words import Property
 
 #: The setting without which a worker compiles each graph itself.
@@ -28,32 +28,32 @@ COMPILE = "compile"
 #: How a derivative in eager mode is held against finite differences, or those of equal elements
 #: against each other, as an expression of a callable, a tuple of its arguments and the call with
 #: them, by the `backward` of an assertion.
-DERIVATIVE_CHECKS = {
-    "gradcheck": "torch.autograd.gradcheck({}, {})",
-    "gradgradcheck": "torch.autograd.gradgradcheck({}, {})",
-    "forward": "torch.autograd.gradcheck({}, {}, check_forward_ad=True, check_backward_ad=False)",
-    "over_forward": (
+DERIVATIVE_CHECKS: Mapping[Differentiation, str] = {
+    Differentiation.GRADCHECK: "torch.autograd.gradcheck({}, {})",
+    Differentiation.GRADGRADCHECK: "torch.autograd.gradgradcheck({}, {})",
+    Differentiation.FORWARD: (
+        "torch.autograd.gradcheck({}, {}, check_forward_ad=True, check_backward_ad=False)"
+    ),
+    Differentiation.OVER_FORWARD: (
         "torch.autograd.gradcheck("
         "lambda *xs: torch.func.jvp({}, xs, tuple(each.sin() for each in xs))[1], {})"
     ),
-    "over_backward": (
+    Differentiation.OVER_BACKWARD: (
         "torch.autograd.gradcheck("
         "torch.func.grad(lambda *xs: {}(*xs).square().sum()), {}, check_forward_ad=True)"
     ),
-    "forward_twice": (
+    Differentiation.FORWARD_TWICE: (
         "torch.testing.assert_close(*(outer(torch.func.jacfwd(lambda xs: {}(*xs)))({})"
         " for outer in (torch.func.jacfwd, torch.func.jacrev)))"
     ),
-    "in_inference": (
+    Differentiation.IN_INFERENCE: (
         "torch.testing.assert_close(*(torch.inference_mode(mode)(torch.func.jvp)({0}, {1}, {1})[1]"
         " for mode in (True, False)))"
     ),
-    "elementwise": (
+    Differentiation.ELEMENTWISE: (
         "torch.testing.assert_close(*torch.autograd.grad({2}.sum(), {1})[0].aminmax())"
     ),
 }
-#: The `backward` of an assertion about derivatives in forward mode of what is compiled.
-TANGENTS = "tangents"
 #: How a plain repro takes it that the compiled call refuses what eager refuses.
 REFUSED = "with unittest.TestCase().assertRaises(Exception):"
 #: What may differ from call to call: the parameters of `inputs()`, with their values in one call.
@@ -71,11 +71,11 @@ class ReproAssertion:
 
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
     as text), `contexts` the expressions of `with` statements around the call, `backward` how
-    gradients are asked for (none, sum, randn, `TANGENTS`, or a key of `DERIVATIVE_CHECKS`), `calls`
-    the sizes of successive calls where one compiled object is called several times; with
-    `keeps_arguments` all of them get the same objects. `compiler` is what makes the callable, with
-    the `steps` that an exported program goes through before it is called; `arguments` are then
-    those of torch.export.export. Random numbers are those of the `seed`.
+    gradients are asked for, `calls` the sizes of successive calls where one compiled object is
+    called several times; with `keeps_arguments` all of them get the same objects. `compiler` is
+    what makes the callable, with the `steps` that an exported program goes through before it is
+    called; `arguments` are then those of torch.export.export. Random numbers are those of the
+    `seed`.
     With `names_output` the message about a wrong output says which one it is; with `by_size` values
     are compared by their size, as they are too small for an absolute tolerance.
     """
@@ -84,7 +84,7 @@ class ReproAssertion:
     arguments: tuple[tuple[str, str], ...] = ()
     config: tuple[tuple[str, str], ...] = ()
     contexts: tuple[str, ...] = ()
-    backward: str = "none"
+    backward: Differentiation = Differentiation.NONE
     property: Property | None = None
     double: bool = True
     compare_inputs: bool = False

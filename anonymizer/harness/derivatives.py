@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import DERIVATIVE_CHECKS, ReproAssertion
+from anonymizer.kinds import Differentiation
 from collectors.protocol.repro_words import (
     ALIKE,
     BESIDE_POINT,
@@ -21,11 +22,11 @@ _GRADIENT = "torch.func.grad(lambda *xs: run(*xs).square().sum())"
 #: By the `backward` of an assertion: what finite differences are held against, what is
 #: differentiated, and by how many backward passes.
 _COMPUTED = {
-    "gradcheck": ("run(*args)", "run(*args)", 1),
-    "gradgradcheck": ("run(*args)", "run(*args)", 2),
-    "forward": ("run(*args)", _FORWARD, 0),
-    "over_forward": ("run(*args)", _FORWARD, 1),
-    "over_backward": (f"{_GRADIENT}(*args)", _FORWARD.replace("run", _GRADIENT), 0),
+    Differentiation.GRADCHECK: ("run(*args)", "run(*args)", 1),
+    Differentiation.GRADGRADCHECK: ("run(*args)", "run(*args)", 2),
+    Differentiation.FORWARD: ("run(*args)", _FORWARD, 0),
+    Differentiation.OVER_FORWARD: ("run(*args)", _FORWARD, 1),
+    Differentiation.OVER_BACKWARD: (f"{_GRADIENT}(*args)", _FORWARD.replace("run", _GRADIENT), 0),
 }
 
 
@@ -33,11 +34,11 @@ def check_derivative(assertion: ReproAssertion) -> list[str]:
     """The steps of `main`. At a kink nothing is wrong: what is refused has to be refused beside the
     inputs, too, or the derivative is continuous around them and another one at them.
     """
-    if assertion.backward == "elementwise":
+    if assertion.backward == Differentiation.ELEMENTWISE:
         return _compare_equal_elements(assertion)
-    if assertion.backward == "forward_twice":
+    if assertion.backward == Differentiation.FORWARD_TWICE:
         return [*_make_inputs(assertion), *_compare_modes()]
-    if assertion.backward == "in_inference":
+    if assertion.backward == Differentiation.IN_INFERENCE:
         return [*_make_inputs(assertion), *_compare_with_inference()]
     return [
         *_make_inputs(assertion),

@@ -12,12 +12,11 @@ from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import (
     DERIVATIVE_CHECKS,
     KEEP_GRADIENT,
-    TANGENTS,
     ReproAssertion,
     ReproBody,
     indent,
 )
-from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Kind
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Differentiation, Kind
 from collectors.protocol.repro_words import Property
 
 #: What an argument holds, with no address of an object.
@@ -101,7 +100,7 @@ def _write_calls(body: ReproBody, assertion: ReproAssertion, is_widened: bool) -
     wide_args = [f"args = {_widen(body, assertion)}"]
     called = "function" if assertion.calls else "compile(model)"
     call = [f"out = {called}(*args)"]
-    if assertion.backward == TANGENTS:
+    if assertion.backward == Differentiation.TANGENTS:
         call = _push_tangents(called, _write_outputs(body))
     call = assertion.wrap_in_contexts(call)
     # as a training loop does, gradients are asked for after each call
@@ -174,7 +173,7 @@ def _widen(body: ReproBody, assertion: ReproAssertion) -> str:
     if not _has_only_tensors(body):
         is_float = f"isinstance(x, torch.Tensor) and {is_float}"
     wide = "x.double()"
-    if assertion.backward != "none":
+    if assertion.backward != Differentiation.NONE:
         wide = "x.detach().double().requires_grad_(x.requires_grad)"
     if "complex" in ast.unparse(body.parse_inputs()):
         wide = f"{wide.replace('double', 'cdouble')} if torch.is_complex(x) else {wide}"
@@ -255,13 +254,13 @@ def _has_state(body: ReproBody, assertion: ReproAssertion) -> bool:
 
 def _write_backward(body: ReproBody, assertion: ReproAssertion) -> list[str]:
     """The backward pass, if gradients are asked for."""
-    if assertion.backward in ("none", TANGENTS):
+    if assertion.backward in (Differentiation.NONE, Differentiation.TANGENTS):
         return []
     outs = (
         f"outs = [o for o in ({_write_outputs(body)})"
         " if isinstance(o, torch.Tensor) and o.requires_grad]"
     )
-    if assertion.backward == "sum":
+    if assertion.backward == Differentiation.SUM:
         return [outs, "sum(o.sum() for o in outs).backward()"]
     tangents = "[torch.randn(o.shape).to(o) for o in outs]"
     return [
@@ -285,13 +284,13 @@ def _write_gradients(body: ReproBody, assertion: ReproAssertion) -> str:
 def _write_return(body: ReproBody, assertion: ReproAssertion) -> str:
     """The statement that returns what is compared."""
     outputs = _write_outputs(body)
-    if assertion.backward == TANGENTS:
+    if assertion.backward == Differentiation.TANGENTS:
         return "return out"
-    if assertion.backward != "none" and assertion.kind == Kind.WRONG_GRADIENT:
+    if assertion.backward != Differentiation.NONE and assertion.kind == Kind.WRONG_GRADIENT:
         return f"return {_write_gradients(body, assertion)}"
     if (
         body.convention.is_script
-        and assertion.backward != "none"
+        and assertion.backward != Differentiation.NONE
         and assertion.kind == Kind.STALE_GRAPH
     ):
         return f"return [*({outputs}), *{_write_gradients(body, assertion)}]"

@@ -9,6 +9,7 @@ import re
 
 from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.repro import PROGRAM_FACTORY, ReproAssertion, ReproBody
+from anonymizer.kinds import Differentiation
 
 
 def unwrap_module(
@@ -62,7 +63,7 @@ def choose_callee(
     """
     if isinstance(made, ast.Name):
         return made.id, "", tree
-    if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and assertion.backward == "none":
+    if ast.unparse(made) == f"{PROGRAM_FACTORY}()" and assertion.backward == Differentiation.NONE:
         return ast.unparse(made), "", tree  # each side has one of its own
     name = "model" if body.convention.is_module else "function"
     layer = _find_only_layer(made, tree) if body.convention.is_module else None

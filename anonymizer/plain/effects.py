@@ -12,6 +12,7 @@ from anonymizer.graph.containers import is_container, is_object
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.randomness import is_seed, write_seed
 from anonymizer.graph.repro import KEEP_GRADIENT, ReproAssertion, ReproBody, indent
+from anonymizer.kinds import Differentiation
 from anonymizer.plain.function import tidy_functions
 from anonymizer.plain.renaming import rename_program
 from anonymizer.plain.script import Script
@@ -36,7 +37,7 @@ def render_effect(
     Raises:
         ValueError: the assertion needs more than the call, or there is no container to be counted.
     """
-    if assertion.prelude or assertion.calls or assertion.backward != "none":
+    if assertion.prelude or assertion.calls or assertion.backward != Differentiation.NONE:
         raise ValueError("the assertion needs more than the call")
     if counted and body.convention.observes_arguments:
         raise ValueError("each side has arguments of its own")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from anonymizer.graph.repro import CACHED, TANGENTS, ReproAssertion
-from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
+from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Differentiation, Kind
 from collectors.protocol.repro_words import Property
 
 #: What is compared of each output of a tuple, by property; of shared memory, how many there are.
@@ -100,21 +100,21 @@ def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
     if assertion.property == Property.SIDE_EFFECT:
         yield from (PlainForm.COUNTED, PlainForm.PLAINEST)
         return
-    if assertion.contexts and assertion.backward == "sum":
+    if assertion.contexts and assertion.backward == Differentiation.SUM:
         yield PlainForm.OUTSIDE
         if assertion.kind == Kind.WRONG_GRADIENT:
             yield PlainForm.OUTSIDE | PlainForm.UNUSED
     yield PlainForm.PLAINEST
     if assertion.compiler == Compiler.EAGER:
-        if assertion.backward == "none":
+        if assertion.backward == Differentiation.NONE:
             yield PlainForm.EQUAL_NAN
     elif assertion.kind not in WRONG_VALUES:
         yield from _list_forms_without_values(assertion)
-    elif CACHED in assertion.config and assertion.backward == "sum":
+    elif CACHED in assertion.config and assertion.backward == Differentiation.SUM:
         yield from (PlainForm.EQUAL_NAN, PlainForm.APART, PlainForm.SEVERAL)
-    elif assertion.backward == TANGENTS:
+    elif assertion.backward == Differentiation.TANGENTS:
         return
-    elif assertion.kind == Kind.WRONG_GRADIENT or assertion.backward != "none":
+    elif assertion.kind == Kind.WRONG_GRADIENT or assertion.backward != Differentiation.NONE:
         yield from _list_gradient_forms(assertion)
     else:
         yield from _list_value_forms(assertion)
@@ -134,7 +134,7 @@ def _list_forms_without_values(assertion: ReproAssertion) -> Iterator[PlainForm]
         yield from (PlainForm.APART, PlainForm.ALONE)
         if assertion.property in OF_EACH:
             yield PlainForm.EACH
-    if assertion.backward not in ("none", TANGENTS):
+    if assertion.backward not in (Differentiation.NONE, Differentiation.TANGENTS):
         yield PlainForm.SEVERAL
 
 
@@ -157,7 +157,7 @@ def _list_value_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
 
 def _list_script_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
     """Those in which each side has all objects of the script for itself."""
-    if assertion.kind in WRONG_VALUES and assertion.backward == "none":
+    if assertion.kind in WRONG_VALUES and assertion.backward == Differentiation.NONE:
         for more in (PlainForm.PLAINEST, PlainForm.EQUAL_NAN, PlainForm.RESEED):
             yield PlainForm.WHOLE | more
 

@@ -17,12 +17,11 @@ from anonymizer.graph.repro import (
     CACHED,
     PROGRAM_FACTORY,
     REFUSED,
-    TANGENTS,
     ReproAssertion,
     ReproBody,
     indent,
 )
-from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Kind
+from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Differentiation, Kind
 from anonymizer.plain.comparison.call import PlainCall, write_close
 from anonymizer.plain.comparison.eager import check_eager, find_returned_expression
 from anonymizer.plain.comparison.gradients import compare_gradients, compare_tangents
@@ -97,7 +96,7 @@ def _write(call: PlainCall, example: str) -> str:
     script, assertion = call.script, call.assertion
     if script.keywords and call.form & _CONVERTING:
         raise ValueError("arguments by name are handed on as they are")
-    is_called = assertion.compiler == Compiler.EAGER and assertion.backward == "none"
+    is_called = assertion.compiler == Compiler.EAGER and assertion.backward == Differentiation.NONE
     alone = find_returned_expression(script) if is_called else ""
     if alone:  # an expression needs no function of its own
         script = replace(script, definitions="")
@@ -165,15 +164,15 @@ def _compare(call: PlainCall, compiled: str) -> list[str]:
     assertion, form = call.assertion, call.form
     eager = call.write_apart(call.eager) if PlainForm.APART in form else call.write(call.eager)
     actual = call.write(compiled) + ("[0]" if PlainForm.FIRST in form else "")
-    if CACHED in assertion.config and assertion.backward == "sum":  # as training does
+    if CACHED in assertion.config and assertion.backward == Differentiation.SUM:  # as training does
         close, backward = call.write_close("out", eager), call.differentiate("out")
         return [f"out = {actual}", close, backward]
-    if assertion.backward == TANGENTS:
+    if assertion.backward == Differentiation.TANGENTS:
         return compare_tangents(call, compiled)
     if assertion.kind == Kind.WRONG_GRADIENT:
         return compare_gradients(call, compiled, eager, actual)
     if assertion.kind in WRONG_VALUES:
-        if assertion.backward != "none":
+        if assertion.backward != Differentiation.NONE:
             return compare_gradients(call, compiled, eager, actual)
         return compare_values(call, compiled, eager, actual)
     if assertion.kind == Kind.WRONG_METADATA:

@@ -14,6 +14,7 @@ from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.program_factory import walk_scope
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import COMPILE, ReproAssertion, ReproBody, indent
+from anonymizer.kinds import Differentiation
 from anonymizer.plain.renaming import name_by_hand
 
 #: The parameter of a script that compiles one function of its own.
@@ -38,7 +39,11 @@ def render_whole_script(
     Raises:
         ValueError: the body is no such script, or the assertion needs more than its values.
     """
-    if not body.convention.is_script or assertion.prelude or assertion.backward != "none":
+    if (
+        not body.convention.is_script
+        or assertion.prelude
+        or assertion.backward != Differentiation.NONE
+    ):
         raise ValueError("no script whose values are compared")
     statements = _read_statements(body)
     functions, made = _take_functions(statements if keeps_names else name_by_hand(statements))

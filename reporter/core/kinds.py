@@ -25,6 +25,7 @@ from anonymizer.kinds import WRONG_VALUES as WRONG_VALUES
 from anonymizer.kinds import Backend as Backend
 from anonymizer.kinds import CandidateOutcome as CandidateOutcome
 from anonymizer.kinds import Compiler as Compiler
+from anonymizer.kinds import Differentiation as Differentiation
 from anonymizer.kinds import Kind as Kind
 from anonymizer.kinds import Layer as Layer
 from anonymizer.kinds import RungOutcome as RungOutcome

@@ -7,10 +7,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from anonymizer.graph.repro import TANGENTS
 from collectors.protocol.repro_words import Property
 from reporter.core.answer import Answer
-from reporter.core.kinds import CRASHES, Compiler, Kind, Layer
+from reporter.core.kinds import CRASHES, Compiler, Differentiation, Kind, Layer
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.rungs import RUNGS
 from reporter.diagnose.stacks import is_raised_by_exported, is_raised_while_running
@@ -258,7 +257,7 @@ def write_public_summary(
         return EFFECT_SUMMARY
     assertion = captured.material.assertion
     is_gradient = captured.verdict.kind == Kind.WRONG_GRADIENT
-    if is_gradient and assertion and assertion.backward == TANGENTS:
+    if is_gradient and assertion and assertion.backward == Differentiation.TANGENTS:
         return TANGENT_SUMMARY
     if captured.verdict.is_request and failure is not None:
         return STATED_LIMIT.format(failure["first_line"].rstrip("."))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from anonymizer.graph.repro import CACHED, TANGENTS, ReproAssertion
+from anonymizer.graph.repro import CACHED, ReproAssertion
 from collectors.protocol.comparison import TensorRole
 from collectors.protocol.environment import EnvironmentFacts
 from collectors.protocol.events import CompileOptions, ContextState
@@ -18,6 +18,7 @@ from reporter.core.kinds import (
     WRONG_AT_ONCE,
     Backend,
     Compiler,
+    Differentiation,
     Kind,
     Layer,
     RungOutcome,
@@ -72,19 +73,20 @@ def build_assertion(
     )
 
 
-def _choose_backward(diagnosis: Diagnosis) -> str:
+def _choose_backward(diagnosis: Diagnosis) -> Differentiation:
     """How gradients are asked for."""
     finding = diagnosis.basis.finding
     assert finding is not None
     derivative: DerivativeKind | None = finding.original.options.get("derivative")
     if derivative is not None:
-        return "sum" if derivative == "backward" else derivative
+        is_computed = derivative == "backward"
+        return Differentiation.SUM if is_computed else Differentiation(derivative)
     if diagnosis.kind == Kind.WRONG_GRADIENT and is_of_tangents(diagnosis.comparison):
-        return TANGENTS
+        return Differentiation.TANGENTS
     ladder = diagnosis.basis.ladder
     if diagnosis.kind == Kind.CRASH and ladder is not None and ladder.facts.get("dual"):
-        return TANGENTS
-    return "randn" if finding.grads else "none"
+        return Differentiation.TANGENTS
+    return Differentiation.RANDN if finding.grads else Differentiation.NONE
 
 
 def _write_arguments(diagnosis: Diagnosis, words: Collection[str]) -> tuple[tuple[str, str], ...]:

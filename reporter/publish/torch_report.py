@@ -9,10 +9,18 @@ from dataclasses import asdict, replace
 
 from msgspec import UNSET, structs
 
-from anonymizer.graph.repro import DERIVATIVE_CHECKS, TANGENTS
+from anonymizer.graph.repro import DERIVATIVE_CHECKS
 from reporter.core.formatting import count_lines, format_program
 from reporter.core.json_values import Json
-from reporter.core.kinds import CRASHES, DYNAMIC_SUFFIX, Backend, Compiler, Kind, RungOutcome
+from reporter.core.kinds import (
+    CRASHES,
+    DYNAMIC_SUFFIX,
+    Backend,
+    Compiler,
+    Differentiation,
+    Kind,
+    RungOutcome,
+)
 from reporter.core.operation_names import list_operators, name_operators
 from reporter.core.signature import Signature
 from reporter.diagnose.details import suspect
@@ -249,6 +257,7 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
     failure = built.cold.failure
     checked = built.candidate.assertion.backward
     is_gradient = captured.verdict.kind == Kind.WRONG_GRADIENT
+    is_named = checked in DERIVATIVE_CHECKS or checked == Differentiation.TANGENTS
     crash = captured.verdict.kind in CRASHES
     summary, message = built.summary, failure["message"] or None if failure else None
     if captured.verdict.kind == Kind.PROCESS_DEATH:
@@ -266,7 +275,7 @@ def _build_verdict(captured: CapturedCall, built: BuiltRepro) -> Verdict:
         command="python repro.py",
         is_from_cache=captured.verdict.is_from_cache or UNSET,
         is_raised_by_exported=_is_raised_by_exported(captured, built) or UNSET,
-        derivative=checked if is_gradient and checked in (*DERIVATIVE_CHECKS, TANGENTS) else UNSET,
+        derivative=checked if is_gradient and is_named else UNSET,
     )
 
 
@@ -279,7 +288,7 @@ def _is_raised_by_exported(captured: CapturedCall, built: BuiltRepro) -> bool:
 def _build_requirements(built: BuiltRepro) -> Requires:
     assertion = built.candidate.assertion
     return Requires(
-        backward=assertion.backward != "none",
+        backward=assertion.backward != Differentiation.NONE,
         dynamic=assertion.read_dynamic(),
         mode=assertion.read_mode(),
         config={name: ast.literal_eval(value) for name, value in assertion.config},

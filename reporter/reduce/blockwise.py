@@ -17,7 +17,7 @@ from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import UNREADABLE, read_graph
 from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate, make_matcher
-from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
+from reporter.core.kinds import BACKEND_OF, Backend, Differentiation, Kind, Layer
 from reporter.core.progress import Progress
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
@@ -40,13 +40,14 @@ def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress)
     if captured.material.assertion is None:
         return captured
     progress.begin_stage("blocks", "the blocks of the graph one by one, each against float64")
-    backward = captured.material.assertion.backward != "none"
+    backward = captured.material.assertion.backward != Differentiation.NONE
     kinds = (Kind.WRONG_GRADIENT, Kind.WRONG_RESULT) if backward else (Kind.WRONG_RESULT,)
     for kind in kinds:
+        is_gradient = kind == Kind.WRONG_GRADIENT
         assertion = replace(
             captured.material.assertion,
             kind=kind,
-            backward="randn" if kind == Kind.WRONG_GRADIENT else "none",
+            backward=Differentiation.RANDN if is_gradient else Differentiation.NONE,
             double=True,
         )
         found = _search(captured, pool, assertion, kind)

@@ -28,6 +28,7 @@ from reporter.core.kinds import (
     WRONG_OUTPUTS,
     Backend,
     Compiler,
+    Differentiation,
     Kind,
     Layer,
 )
@@ -165,9 +166,11 @@ def _list_variants(
     cheaper = choose_cheaper_backend(assertion, layer)
     if cheaper is not None:
         variants.insert(0, cheaper)
-    if assertion.backward == "randn":
+    if assertion.backward == Differentiation.RANDN:
         variants = [
-            replace(item, backward=way_back) for item in variants for way_back in ("randn", "sum")
+            replace(item, backward=way_back)
+            for item in variants
+            for way_back in (Differentiation.RANDN, Differentiation.SUM)
         ]
     if assertion.double and assertion.kind in WRONG_OUTPUTS:
         variants += [replace(item, double=False) for item in variants]
@@ -179,9 +182,9 @@ def _with_backward(assertion: ReproAssertion) -> list[ReproAssertion]:
     without which AOTAutograd puts no training graph into its cache.
     """
     needs_none = any("no_grad" in each or "inference" in each for each in assertion.contexts)
-    if CACHED not in assertion.config or assertion.backward != "none" or needs_none:
+    if CACHED not in assertion.config or assertion.backward != Differentiation.NONE or needs_none:
         return [assertion]
-    return [replace(assertion, backward="sum"), assertion]
+    return [replace(assertion, backward=Differentiation.SUM), assertion]
 
 
 def _list_export_variants(

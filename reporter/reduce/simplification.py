@@ -14,9 +14,9 @@ from dataclasses import replace
 from anonymizer.graph import stock_layers
 from anonymizer.graph.ir import Graph, Input, Recipe
 from anonymizer.graph.layouts import compute_contiguous_strides
-from anonymizer.graph.repro import TANGENTS, ReproAssertion
+from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
-from reporter.core.kinds import WRONG_AT_ONCE, WRONG_VALUES, Kind
+from reporter.core.kinds import WRONG_AT_ONCE, WRONG_VALUES, Differentiation, Kind
 from reporter.reduce.candidate_questions import Change, require_graph
 from reporter.reduce.graph_cuts import replace_input, retype
 
@@ -117,11 +117,11 @@ def propose_backward(_: Candidate) -> Iterator[Change]:
     """The simplest way to ask for gradients: none, where they are not what is wrong, or those of a
     plain sum.
     """
-    for how in ("none", "sum"):
+    for how in (Differentiation.NONE, Differentiation.SUM):
         yield functools.partial(_with_backward, how)
 
 
-def _with_backward(how: str, candidate: Candidate) -> Candidate | None:
+def _with_backward(how: Differentiation, candidate: Candidate) -> Candidate | None:
     return (
         candidate.with_assertion(backward=how)
         if how in _list_plainer(candidate.assertion)
@@ -129,12 +129,12 @@ def _with_backward(how: str, candidate: Candidate) -> Candidate | None:
     )
 
 
-def _list_plainer(assertion: ReproAssertion) -> list[str]:
+def _list_plainer(assertion: ReproAssertion) -> list[Differentiation]:
     """The plainer ways to ask for gradients, plainest first."""
-    if assertion.backward in ("none", TANGENTS):
+    if assertion.backward in (Differentiation.NONE, Differentiation.TANGENTS):
         return []
-    ways = [] if assertion.kind == Kind.WRONG_GRADIENT else ["none"]
-    return ways if assertion.backward == "sum" else [*ways, "sum"]
+    ways = [] if assertion.kind == Kind.WRONG_GRADIENT else [Differentiation.NONE]
+    return ways if assertion.backward == Differentiation.SUM else [*ways, Differentiation.SUM]
 
 
 def simplify_backward(candidate: Candidate) -> Candidate:

@@ -21,7 +21,15 @@ from anonymizer.source.script.command_line import CommandLine
 from anonymizer.source.symbols.imports import write_imports
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
-from reporter.core.kinds import EXPORTERS, SEVERAL_CALLS, WRONG_VALUES, Compiler, Kind, Layer
+from reporter.core.kinds import (
+    EXPORTERS,
+    SEVERAL_CALLS,
+    WRONG_VALUES,
+    Compiler,
+    Differentiation,
+    Kind,
+    Layer,
+)
 from reporter.reduce import simplification
 from reporter.reduce.candidate_questions import Questions, SweepPass
 from reporter.reduce.passes import CallPass
@@ -173,7 +181,7 @@ def _keep_arguments(
     """
     for made, assertion in several:
         is_same = not any(assertion.calls) and state.holds_objects(made.program)
-        if is_same and assertion.backward == "none":
+        if is_same and assertion.backward == Differentiation.NONE:
             kept = replace(assertion, keeps_arguments=True)
             yield made, kept
             begun = state.forget_stored(made.program)
@@ -254,7 +262,9 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     if not text or text not in before:
         return candidate
     kind = Kind.CRASH if candidate.assertion.kind == Kind.CRASH else Kind.WRONG_RESULT
-    plain = replace(candidate.assertion, kind=kind, calls=(), contexts=(), backward="none")
+    plain = replace(
+        candidate.assertion, kind=kind, calls=(), contexts=(), backward=Differentiation.NONE
+    )
 
     def wrap(item: SourceProgram, other: Candidate = candidate) -> Candidate:
         return other.with_assertion(prelude=before.replace(text, write_backend(item)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import ReproAssertion, indent
+from anonymizer.kinds import Differentiation
 from anonymizer.plain.creation_calls import CREATION_FUNCTIONS
 from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.script import Script
@@ -122,7 +123,7 @@ class PlainCall:
 
     def differentiate(self, call: str) -> str:
         """A call with the backward pass behind it, if gradients are asked for."""
-        if self.assertion.backward == "none":
+        if self.assertion.backward == Differentiation.NONE:
             return call
         return f"{self.sum_outputs(call)}.backward()"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import indent
-from anonymizer.kinds import EXPORTERS, Kind
+from anonymizer.kinds import EXPORTERS, Differentiation, Kind
 from anonymizer.plain.comparison.call import PlainCall
 from anonymizer.plain.forms import PlainForm
 
@@ -25,7 +25,7 @@ def compare_gradients(call: PlainCall, compiled: str, eager: str, actual: str) -
     asked = _write_leaves(call, of_model)
     if PlainForm.OUTSIDE in call.form:
         return _compare_outside(call, asked, eager, actual)
-    if PlainForm.IN_TURN in call.form or call.assertion.backward == "randn":
+    if PlainForm.IN_TURN in call.form or call.assertion.backward == Differentiation.RANDN:
         return _compare_in_turn(call, asked, compiled)
     if len(call.script.leaves) == 1 and not of_model:
         return _compare_leaf(call, call.script.leaves[0], eager, actual)
@@ -94,7 +94,7 @@ def _compare_in_turn(call: PlainCall, asked: str, compiled: str) -> list[str]:
     if PlainForm.RESEED in call.form:
         lines.append(f"    {call.write_own_seed()}")
     tangent_seed = write_seed(call.assertion.list_seeds()[1])
-    if call.assertion.backward != "randn":
+    if call.assertion.backward != Differentiation.RANDN:
         lines.append(f"    out = {call.sum_outputs(outputs)}")
         lines.append(f"    grads.append(torch.autograd.grad(out, {asked}, allow_unused=True))")
     elif PlainForm.SEVERAL in call.form:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anonymizer.graph.repro import indent
-from anonymizer.kinds import WRONG_VALUES
+from anonymizer.kinds import WRONG_VALUES, Differentiation
 from anonymizer.plain.comparison.call import PlainCall
 from anonymizer.plain.forms import PlainForm
 from collectors.protocol.repro_words import FARTHER_THAN_EAGER
@@ -40,7 +40,7 @@ def compare_last_calls(call: PlainCall, compiled: str) -> list[str]:
     Raises:
         ValueError: the assertion is about more than values.
     """
-    if call.assertion.kind not in WRONG_VALUES or call.assertion.backward != "none":
+    if call.assertion.kind not in WRONG_VALUES or call.assertion.backward != Differentiation.NONE:
         raise ValueError("only values are compared")
     return [
         "outs = []",

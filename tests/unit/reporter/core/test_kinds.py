@@ -15,9 +15,11 @@ import pytest
 import anonymizer
 import collectors
 import templates
+from anonymizer.graph.repro import DERIVATIVE_CHECKS
 from collectors.protocol.calls import LostAnswer
 from collectors.protocol.comparison import TensorRole
 from collectors.protocol.repro_words import Property
+from collectors.protocol.starting import DerivativeKind
 from collectors.protocol.words import CallOutcome, KernelOutcome
 from reporter.bisect.narrowing import SearchedChange
 from reporter.check import issue_subject, results
@@ -30,6 +32,7 @@ from reporter.core.kinds import (
     CandidateOutcome,
     CheckOutcome,
     Compiler,
+    Differentiation,
     Kind,
     Layer,
     RungOutcome,
@@ -54,7 +57,7 @@ OUTCOMES: tuple[type[Enum], ...] = (
     *(CallOutcome, KernelOutcome, RungOutcome, CandidateOutcome, CheckOutcome, AttemptOutcome),
 )
 WORDS: tuple[type[Enum], ...] = (
-    *(Kind, Layer, Backend, Compiler, Symptom, *OUTCOMES),
+    *(Kind, Layer, Backend, Compiler, Differentiation, Symptom, *OUTCOMES),
     *(Status, Match, StatedSymptom, SearchedChange, Executor, Property, TensorRole, LostAnswer),
 )
 MEMBERS = [member for words in WORDS for member in words]
@@ -63,6 +66,7 @@ TYPED: dict[str, tuple[type[Enum], ...]] = {
     "kind": (Kind,),
     "layer": (Layer,),
     "compiler": (Compiler,),
+    "backward": (Differentiation,),
     "outcome": OUTCOMES,
     "symptom": (Symptom,),
     "status": (Status,),
@@ -119,6 +123,7 @@ def test_every_member_has_its_row() -> None:
     assert set(safety_list.TABLE) == set(get_args(safety_list.UnsafeKind))
     assert set(kinds.BACKEND_OF.values()) == set(Backend)
     assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
+    assert set(DERIVATIVE_CHECKS) == set(get_args(DerivativeKind)) - {"backward"}
 
 
 def test_an_answer_with_another_outcome_is_refused() -> None:
