@@ -10,7 +10,6 @@ reproduced. Files of torch that are named below are those of 2.13.0.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from collectors.protocol.failure import Failure
 from reporter.core.errors import CannotJudgeError
@@ -269,12 +268,7 @@ def _judge_hang(runner: LadderRunner) -> Diagnosis:
         return _judge_death(runner)
     if stuck.outcome in (RungOutcome.RAISES, RungOutcome.DIFFERS):
         # the call was slow, not stuck, and what comes of it in the end is the bug
-        raised = stuck.outcome == RungOutcome.RAISES
-        symptom = Symptom.RAISED if raised else Symptom.DIFFERS
-        runner.finding = replace(
-            runner.finding, symptom=symptom, failure=stuck.failure, comparison=stuck.comparison
-        )
-        runner.own_call_shows_it = False
+        runner.take_finding_from(stuck)
         return _judge_symptom(runner)
     if stuck.outcome != RungOutcome.TIMEOUT:
         summary = (

@@ -252,6 +252,19 @@ class LadderRunner:
             return None
         return self._judge(MeasuredRung(SCRIPT, RungOutcome.OK, run=RungRun(returned)))
 
+    def take_finding_from(self, repeated: MeasuredRung) -> None:
+        """The finding becomes what a repetition of the call showed, which raised or returned what
+        eager does not; the script's own call, which was stopped before, did not show it.
+        """
+        raised = repeated.outcome == RungOutcome.RAISES
+        self.finding = replace(
+            self.finding,
+            symptom=Symptom.RAISED if raised else Symptom.DIFFERS,
+            failure=repeated.failure,
+            comparison=repeated.comparison,
+        )
+        self.own_call_shows_it = False
+
     def repeat_call(self, count: int) -> list[MeasuredRung]:
         """The user's compiled call, `count` more times side by side, to tell a flaky failure from a
         steady one.

@@ -200,6 +200,10 @@ class WorkerPool:
             return self.patience
         return max(20.0, 3.0 * self.first_seconds + 5.0)
 
+    def limit_patience(self, seconds: float) -> None:
+        """From here on, wait no longer than this for the first candidate that ends."""
+        self.patience = min(self.patience, seconds)
+
     @property
     def ample_limit(self) -> float:
         """Seconds for what is no candidate of the search: a fresh process, another backend."""

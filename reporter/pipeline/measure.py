@@ -10,7 +10,7 @@ from dataclasses import replace
 from anonymizer.harness.text import render_harness
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.formatting import count_lines, format_program
-from reporter.core.kinds import Compiler, Kind, Layer
+from reporter.core.kinds import Compiler, Kind
 from reporter.core.operation_names import list_operators
 from reporter.diagnose.explanation import write_public_summary
 from reporter.pipeline.budget import Budget
@@ -32,10 +32,7 @@ from templates.regression import ReproducedFailure
 
 
 class Measurement:
-    """Everything that is measured on a verified repro.
-
-    `captured` is the call with the layer that the repro was found to fail in.
-    """
+    """Everything that is measured on a verified repro."""
 
     def __init__(
         self,
@@ -44,11 +41,7 @@ class Measurement:
         budget: Budget,
         say: Callable[[str], None],
     ) -> None:
-        captured = verified.captured
-        assert captured.verdict.signature is not None
         self.verified = verified
-        self.captured = captured
-        self.wanted = captured.verdict.signature
         self.workers = workers
         self.pool = workers.pool
         self.budget = budget
@@ -56,11 +49,14 @@ class Measurement:
 
     def measure(
         self, extras: OptionalMeasurements, begun: BegunMeasurements | None = None
-    ) -> BuiltRepro:
+    ) -> tuple[VerifiedRepro, BuiltRepro]:
         """The repro with its ablation, culprit, neighbours, regression test and pictures.
 
         What `extras` leaves out, as there is no time for it, is empty. What has `begun` counts if
         it is of the verified program.
+
+        Returns:
+            The verified repro, with the layer that it was found to fail in, and what was measured.
         """
         verified = self.verified
         assertion = verified.reduced.candidate.assertion
@@ -74,14 +70,14 @@ class Measurement:
                 verified.reduced, verified.program, self.workers, self.budget, self.say
             ).begin(extras)
         rows = begun.rows()
-        layer = choose_layer(rows, assertion, self.wanted)
-        if layer is not None and layer != self.wanted.layer:
-            self._move_to(layer)
-        summary = write_public_summary(self.captured, verified.cold.answers, assertion.compiler)
+        layer = choose_layer(rows, assertion, verified.signature)
+        if layer is not None and layer != verified.signature.layer:
+            verified = verified.with_layer(layer)
+        summary = write_public_summary(verified.captured, verified.cold.answers, assertion.compiler)
         # each of them waits for its own last answer most of the time, so they go on side by side
         extras.enter_stage("details", "culprit, neighbours, regression test and pictures")
         shown = extras.begin(
-            "test and pictures", lambda: self._measure_test_and_pictures(summary), None
+            "test and pictures", lambda: self._measure_test_and_pictures(verified, summary), None
         )
         others = self._begin_others(extras)
         details = ReproDetails(
@@ -92,7 +88,7 @@ class Measurement:
             self._find_eager_error(),
             verified.differs_from,
         )
-        return BuiltRepro(
+        built = BuiltRepro(
             candidate=verified.reduced.candidate,
             program=verified.program,
             cold=verified.cold,
@@ -100,6 +96,7 @@ class Measurement:
             details=details,
             summary=summary,
         )
+        return verified, built
 
     def _begin_others(self, extras: OptionalMeasurements) -> Callable[[], tuple[OtherFailure, ...]]:
         """Waits for the failures of other sorts that fresh processes show, each as a formatted
@@ -131,26 +128,20 @@ class Measurement:
             list_needed_numbers(program.text, self.verified.needed),
         )
 
-    def _move_to(self, layer: Layer) -> None:
-        """What is filed is the repro, so its layer is the one that the repro fails in."""
-        self.wanted = replace(self.wanted, layer=layer)
-        verdict = replace(self.captured.verdict, layer=layer, signature=self.wanted)
-        self.captured = replace(self.captured, verdict=verdict)
-
-    def _measure_test_and_pictures(self, summary: str) -> PicturesAndTest:
+    def _measure_test_and_pictures(self, verified: VerifiedRepro, summary: str) -> PicturesAndTest:
         """The regression test, verified, and the numbers of the pictures, all from the final
         program.
         """
-        program = self.verified.program
-        seconds = max(answer.seconds for answer in self.verified.cold.answers)
+        program, signature = verified.program, verified.signature
+        seconds = max(answer.seconds for answer in verified.cold.answers)
         failure = ReproducedFailure(
-            str(self.wanted.kind),
-            str(self.captured.verdict.layer),
+            str(signature.kind),
+            str(verified.captured.verdict.layer),
             summary,
             list_operators(program.harness),
         )
-        subject = FinishedRepro(program, failure, self.workers, make_matcher(self.wanted))
-        limit = compute_process_limit(self.captured, self.workers, self.budget)
+        subject = FinishedRepro(program, failure, self.workers, make_matcher(signature))
+        limit = compute_process_limit(verified.captured, self.workers, self.budget)
         return measure_test_and_pictures(subject, limit, seconds, self.workers.options.jobs)
 
     def _find_eager_error(self) -> str | None:

@@ -199,7 +199,7 @@ class ProgramSearch:
         patience = self.budget.limit(pool.patience, _SHARE_OF_CANDIDATE)
         if self.captured.verdict.kind == Kind.HANG:
             patience = SHORTEST_HANG
-        pool.patience = min(pool.patience, max(SHORTEST_HANG, patience))
+        pool.limit_patience(max(SHORTEST_HANG, patience))
 
     def _extend_to_reach(self, initial: Candidate, reduced: Candidate) -> Candidate:
         """The reduced candidate, or that of the fault which reaches what the first returns."""

@@ -213,8 +213,7 @@ class TorchProgram:
     def _measure(self, verified: VerifiedRepro, extras: OptionalMeasurements) -> MeasuredRepro:
         kernels = self._begin_kernels(verified, extras)
         measurement = Measurement(verified, self.workers, self.run.budget, self.run.say)
-        built = measurement.measure(extras, self._begun)
-        verified = verified.with_call(measurement.captured)
+        verified, built = measurement.measure(extras, self._begun)
         tools = self._ask_tools(verified, built, extras) if self.run.options.evidence else None
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
         if tools is not None and kernels is not None and is_inductors:

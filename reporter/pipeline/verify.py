@@ -13,8 +13,9 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import CandidateOutcome, Kind
+from reporter.core.kinds import CandidateOutcome, Kind, Layer
 from reporter.core.progress import Progress
+from reporter.core.signature import Signature
 from reporter.evidence.repro_evidence import TOOLS
 from reporter.execution.control import needs_control
 from reporter.pipeline.budget import Budget
@@ -47,9 +48,19 @@ class VerifiedRepro:
         """What the program was made from."""
         return self.reduced.captured
 
-    def with_call(self, call: CapturedCall) -> VerifiedRepro:
-        """The same, of another verdict on the call."""
-        origin = replace(self.reduced.origin, call=call)
+    @property
+    def signature(self) -> Signature:
+        """The failure that was verified."""
+        assert self.captured.verdict.signature is not None
+        return self.captured.verdict.signature
+
+    def with_layer(self, layer: Layer) -> VerifiedRepro:
+        """The same, where the repro was found to fail in another layer: what is filed is the
+        repro.
+        """
+        verdict = self.captured.verdict
+        verdict = replace(verdict, layer=layer, signature=replace(self.signature, layer=layer))
+        origin = replace(self.reduced.origin, call=replace(self.captured, verdict=verdict))
         return replace(self, reduced=replace(self.reduced, origin=origin))
 
 
