@@ -8,20 +8,15 @@ words, for any other. `CandidateOutcome`, which the target says too, is a `Text`
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import NoReturn
 
 from collectors.protocol.repro_words import CandidateOutcome as CandidateOutcome
+from collectors.protocol.repro_words import Text
+from collectors.protocol.repro_words import is_harness as is_harness
 
 
-class Word(str, Enum):
-    """A text of a fixed vocabulary. (`enum.StrEnum` needs Python 3.11.)"""
-
-    __str__ = str.__str__
-    __repr__ = str.__repr__  # what is quoted in a generated program has to be the plain text
-
-    def __format__(self, format_spec: str) -> str:
-        return str.__format__(self, format_spec)
+class Word(Text):
+    """A text of a vocabulary that the host alone knows."""
 
     @classmethod
     def _missing_(cls, value: object) -> Word:

@@ -37,7 +37,7 @@ def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
     def locate(each: SourceProgram) -> list[_TensorPlace]:
         return [
             (each, owner, start, statement)
-            for owner in filter(None, [_find_entry(each)])
+            for owner in filter(None, [_find_entry_class(each)])
             for start in owner.body
             if isinstance(start, ast.FunctionDef) and start.name == "__init__"
             for statement in start.body
@@ -75,7 +75,7 @@ def pass_outputs(program: SourceProgram) -> Iterator[SourceProgram]:
     """
 
     def locate(each: SourceProgram) -> list[_OutputPlace]:
-        owner = _find_entry(each)
+        owner = _find_entry_class(each)
         forward = find_method(owner, "forward") if owner is not None else None
         if owner is None or forward is None:
             return []
@@ -202,7 +202,7 @@ def free_entry(program: SourceProgram) -> Iterator[SourceProgram]:
         return
 
     def locate(each: SourceProgram) -> list[_Entry]:
-        owner = _find_entry(each)
+        owner = _find_entry_class(each)
         return [(each, owner)] if owner is not None else []
 
     def change(location: _Entry) -> bool:
@@ -233,7 +233,7 @@ def forget_evaluation(program: SourceProgram) -> Iterator[SourceProgram]:
         yield dataclasses.replace(program, callable_expression=made)
 
 
-def _find_entry(program: SourceProgram) -> ast.ClassDef | None:
+def _find_entry_class(program: SourceProgram) -> ast.ClassDef | None:
     """The class of the module that is called, made without arguments."""
     if program.callable_expression not in ("Repro()", "Repro().eval()"):
         return None

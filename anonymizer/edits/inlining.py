@@ -236,7 +236,7 @@ def free_methods(program: SourceProgram) -> Iterator[SourceProgram]:
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
             for method in owner.body
-            if isinstance(method, ast.FunctionDef) and _needs_no_object(method)
+            if isinstance(method, ast.FunctionDef) and _is_helper_without_object(method)
         ]
 
     def change(location: Any) -> Any:
@@ -257,7 +257,8 @@ def free_methods(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _needs_no_object(method: ast.FunctionDef) -> bool:
+def _is_helper_without_object(method: ast.FunctionDef) -> bool:
+    """Whether a method that the program itself calls by name reads nothing of its object."""
     given = [each.arg for each in method.args.args]
     is_called_by_torch = method.name == "forward" or method.name.startswith("__")
     if is_called_by_torch or method.decorator_list or given[:1] != ["self"]:

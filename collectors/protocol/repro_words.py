@@ -6,7 +6,9 @@ from enum import Enum
 
 
 class Text(str, Enum):
-    """A word that both sides know; everywhere it is written as its text, and equal to it."""
+    """A text of a fixed vocabulary; everywhere it is written as its text, and equal to it.
+    (`enum.StrEnum` needs Python 3.11.)
+    """
 
     __str__ = str.__str__
     __repr__ = str.__repr__  # what is quoted in a generated program has to be the plain text
@@ -35,6 +37,10 @@ class Property(Text):
     SIDE_EFFECT = "side effect"
 
 
+#: What begins the message of a repro's own assertion about wrong values: the kind, in words.
+VALUES_PREFIXES = ("wrong result:", "wrong gradient:", "stale graph:")
+#: The variable that leaves every call to Python, on every release of torch.
+DISABLING_VARIABLE = "TORCHDYNAMO_DISABLE"
 #: Exit code of a repro, and of the tool, where this machine cannot tell: `git bisect` skips it.
 CANNOT_JUDGE_HERE = 125
 #: The statement by which a repro in the form of the harness says so.

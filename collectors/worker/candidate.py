@@ -38,7 +38,12 @@ from ..protocol.candidates import (
     CandidateRequest,
 )
 from ..protocol.failure import Failure
-from ..protocol.repro_words import CANNOT_JUDGE_HERE, CandidateOutcome
+from ..protocol.repro_words import (
+    CANNOT_JUDGE_HERE,
+    DISABLING_VARIABLE,
+    VALUES_PREFIXES,
+    CandidateOutcome,
+)
 from ..protocol.variation import CallVariation, Overrides
 from . import early_end
 
@@ -205,7 +210,7 @@ def _fill_memory() -> Any:
 def _is_about_values(account: Failure | None) -> bool:
     """Whether a repro's own assertion says that values are wrong."""
     said = account["message"] if account is not None else ""
-    return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
+    return said.startswith(VALUES_PREFIXES)
 
 
 def _find_undefined(text: str) -> list[str]:
@@ -300,7 +305,7 @@ def _apply(overrides: Overrides) -> Any:
         NoSuchSettingError: this torch has no such setting.
     """
     if overrides.get("control"):
-        os.environ["TORCHDYNAMO_DISABLE"] = "1"  # read whenever something is to be compiled
+        os.environ[DISABLING_VARIABLE] = "1"  # read whenever something is to be compiled
         if hasattr(importlib.import_module("torch"), "export"):
             exec(EXPORTS_AS_MODULES, {"__name__": "exports_as_modules"})
     if overrides.get("end") == "compiler":

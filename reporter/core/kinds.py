@@ -59,13 +59,11 @@ def read_word(words: type[_W], word: object, source: str) -> _W | None:
         ) from None
 
 
-#: Nothing in torch's compiler that could be searched for a culprit.
-UNBACKED = frozenset({Layer.BACKEND, Layer.EXPORT, Layer.AOTI, Layer.ONNX, Layer.EAGER, Layer.NONE})
 #: What the settings of inductor reach.
 INDUCTOR_LAYERS = frozenset({Layer.DECOMPOSITION, Layer.INDUCTOR})
 #: The steps below inductor's code generators.
 BELOW_INDUCTOR = (Backend.EAGER, Backend.AOT_EAGER, Backend.AOT_EAGER_DECOMP_PARTITION)
-#: The first backend that has a layer in it.
+#: The first backend that has a layer in it; of the layers in which a culprit can be searched for.
 BACKEND_OF: Mapping[Layer, Backend] = {
     Layer.DYNAMO: Backend.EAGER,
     Layer.AOT_AUTOGRAD: Backend.AOT_EAGER,

@@ -58,6 +58,9 @@ RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
     Compiler.AOTI: (COMPILED, EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),
     Compiler.ONNX: (COMPILED, EXPORT, ONNX_RUNTIME),
 }
+#: The settings with which inductor draws, and rounds to half precision, as eager does.
+RANDOM_SETTING = "torch._inductor.config.fallback_random"
+CASTS_SETTING = "torch._inductor.config.emulate_precision_casts"
 #: Rungs that make the user's own compile or export again; `--rungs` cannot name them.
 AS_GIVEN = frozenset({CUSTOM, EXPORT, PACKAGE, ONNX_RUNTIME})
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
@@ -84,23 +87,23 @@ RUNGS: Mapping[str, Rung] = {
     Backend.INDUCTOR.value: {"how": "compiled"},
     FALLBACK_RANDOM: {
         "how": "compiled",
-        "config": {"torch._inductor.config.fallback_random": True},
+        "config": {RANDOM_SETTING: True},
     },
     KEPT_DRAWS: {
         "how": "compiled",
         "keep_draws": True,
-        "config": {"torch._inductor.config.fallback_random": True},
+        "config": {RANDOM_SETTING: True},
     },
     NUMPY: {
         "how": "compiled",
         "config": {
             "torch._dynamo.config.use_numpy_random_stream": True,
-            "torch._inductor.config.fallback_random": True,
+            RANDOM_SETTING: True,
         },
     },
     EMULATED_CASTS: {
         "how": "compiled",
-        "config": {"torch._inductor.config.emulate_precision_casts": True},
+        "config": {CASTS_SETTING: True},
     },
     # a cache on disk may hold the graph of an earlier call
     FRESH: {"how": "compiled", "replay": False, "fresh": True},
@@ -117,6 +120,6 @@ RUNGS: Mapping[str, Rung] = {
     TORCH_COMPILE_RANDOM: {
         "how": "compiled",
         "backend": Backend.INDUCTOR.value,
-        "config": {"torch._inductor.config.fallback_random": True},
+        "config": {RANDOM_SETTING: True},
     },
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from collectors.protocol.repro_words import DISABLING_VARIABLE
 from reporter.core.kinds import Backend
 from reporter.diagnose.eager_faults import (
     find_childs_signal,
@@ -20,7 +21,6 @@ from reporter.diagnose.no_finding import (
     may_fail_elsewhere,
     may_fail_uncompiled,
 )
-from reporter.execution.control import DISABLING_VARIABLE
 from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
 from reporter.recording.watched_script import WatchedScript

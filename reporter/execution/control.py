@@ -14,14 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from collectors.protocol.candidates import EXPORTS_AS_MODULES
-from collectors.protocol.repro_words import is_harness
+from collectors.protocol.repro_words import DISABLING_VARIABLE, is_harness
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.kinds import CandidateOutcome
 from reporter.execution.fresh_process import run_cold
 
-#: The variable that leaves every call to Python, and the same for a candidate of a warm worker.
-DISABLING_VARIABLE = "TORCHDYNAMO_DISABLE"
+#: Everything is left to Python, as `DISABLING_VARIABLE` does, for a candidate of a warm worker.
 WITHOUT_COMPILER: Overrides = {"control": True}
 #: The same where no value that nobody wrote may count.
 WITHOUT_COMPILER_FILLED: Overrides = {"control": True, "fill": True}

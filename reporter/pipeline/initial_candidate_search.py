@@ -29,7 +29,7 @@ from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.contrast import Refusals
 from reporter.reduce.operator_fallback import find_unreached
 from reporter.reduce.other_failures import OtherFailures
-from reporter.reduce.slices import Slices
+from reporter.reduce.piece_search import PieceSearch
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.whole_model import traced_model
@@ -144,7 +144,7 @@ class InitialCandidateSearch:
         """Ways to a first candidate, likeliest and cheapest first."""
 
         def find_in_graphs() -> Candidate | None:
-            return self._find_slice() or self.ask.find_first(self.build_graph_candidates())
+            return self._search_pieces() or self.ask.find_first(self.build_graph_candidates())
 
         def find_in_source() -> Candidate | None:
             return self._find_alone(self._rewrite_source())
@@ -163,7 +163,7 @@ class InitialCandidateSearch:
         yield self._find_with_own_numbers
         yield self._find_script
 
-    def _find_slice(self) -> Candidate | None:
+    def _search_pieces(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
         assertion = self._write_assertion()
         if assertion.property == Property.SIDE_EFFECT:
@@ -173,7 +173,7 @@ class InitialCandidateSearch:
         ways = [
             each
             for captured, way in self.captured.material.captures
-            for each in initial_candidates.list_slices(
+            for each in initial_candidates.list_divisible_graphs(
                 captured, way, assertion, self.captured.verdict.layer
             )
         ]
@@ -191,11 +191,11 @@ class InitialCandidateSearch:
         """A piece that shows the failure alone, by the fault that reaches the outputs; `others` are
         the program in other ways.
         """
-        slices = Slices(self.ask, make, others, self.captured.verdict.wrong_outputs)
-        found = slices.find(graph, self.captured.verdict.failure)
+        search = PieceSearch(self.ask, make, others, self.captured.verdict.wrong_outputs)
+        found = search.find(graph, self.captured.verdict.failure)
         if found is None or not self.leave_to_eager(found, make(graph)):
             return found
-        return slices.find(graph, self.captured.verdict.failure) or self.ask.find_first(
+        return search.find(graph, self.captured.verdict.failure) or self.ask.find_first(
             [make(graph)]
         )
 

@@ -25,7 +25,15 @@ from reporter.core.kinds import (
 )
 from reporter.diagnose.comparisons import is_of_tangents
 from reporter.diagnose.diagnosis import Diagnosis
-from reporter.diagnose.rungs import EAGER, EMULATED_CASTS, EXACT, NON_STRICT, STRICT
+from reporter.diagnose.rungs import (
+    CASTS_SETTING,
+    EAGER,
+    EMULATED_CASTS,
+    EXACT,
+    NON_STRICT,
+    RANDOM_SETTING,
+    STRICT,
+)
 
 #: Root mean square of values that the absolute tolerance of torch's own comparison
 #: (`collectors.call.tolerance`) would let pass whatever they are.
@@ -112,11 +120,11 @@ def _write_config(
     config = dict(lines)
     draws = bool(ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
     if draws and diagnosis.layer in INDUCTOR_LAYERS | {Layer.AOTI}:
-        config["torch._inductor.config.fallback_random"] = "True"
+        config[RANDOM_SETTING] = "True"
     if diagnosis.is_from_cache:
         config.update([CACHED])
     if ladder[EMULATED_CASTS].outcome == RungOutcome.DIFFERS:
-        config["torch._inductor.config.emulate_precision_casts"] = "True"
+        config[CASTS_SETTING] = "True"
     return tuple(config.items())
 
 

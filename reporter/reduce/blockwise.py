@@ -20,13 +20,15 @@ from reporter.core.candidate import Candidate, make_matcher
 from reporter.core.kinds import BACKEND_OF, Backend, Differentiation, Kind, Layer
 from reporter.core.progress import Progress
 from reporter.core.signature import Signature
+from reporter.diagnose.rungs import CASTS_SETTING
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.pieces import list_larger_pieces
 from reporter.reduce.scheduler import Scheduler
 from reporter.report.captured_call import CapturedCall
+from templates.text import pluralize
 
-_EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
+_EMULATED = (CASTS_SETTING, "True")
 
 
 def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress) -> CapturedCall:
@@ -111,9 +113,8 @@ def _convict(
     what = "gradients" if kind == Kind.WRONG_GRADIENT else "values"
     summary = (
         f"The compiled program returns wrong {what}: over the whole program the error hides in"
-        f" rounding noise, but a block of {graph.statements}"
-        f" operation{'s' if graph.statements != 1 else ''} shows it alone, far from float64 where"
-        " eager is not."
+        f" rounding noise, but a block of {pluralize(graph.statements, 'operation')}"
+        " shows it alone, far from float64 where eager is not."
     )
     return replace(
         captured,

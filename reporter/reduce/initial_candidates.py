@@ -102,7 +102,7 @@ def _list_candidates(
         )
 
 
-def list_slices(
+def list_divisible_graphs(
     captured: GraphJson, way: CaptureWay, assertion: ReproAssertion, layer: Layer
 ) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a

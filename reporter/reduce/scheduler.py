@@ -74,7 +74,7 @@ class SearchListener:
     """Who is told what of a search.
 
     `on_other` gets each settled candidate that fails in another way, `on_refused` each one that
-    the judge likes and a further test does not, after the name of that test.
+    is interesting to the first test and not to a further one, after the name of that one.
     """
 
     progress: Callable[[Counts], None] | None = None
@@ -96,8 +96,8 @@ class SearchSettings:
 class Scheduler:
     """Asks a pool about candidates; see `find_first` and `ask`.
 
-    `contrast` holds further tests, asked only about candidates the judge likes
-    (`--differs-from`).  All tests together run no more than `pool.jobs` candidates at a time.
+    `contrast` holds further tests (`--differs-from`), asked only about candidates that are
+    interesting to the first. All tests together run no more than `pool.jobs` candidates at a time.
     `exhausted` says whether the limit was reached, `out_of_memory` counts settled candidates that
     ran out of it. Raises whatever the pool's futures raise.
     """
@@ -326,10 +326,10 @@ class Scheduler:
             self._settled.add(trial.keys[0])
             answer = self._memo[trial.keys[0]]
             self.out_of_memory += answer.out_of_memory
-            liked = self.tests[0].judge(answer)
-            if self._listener.on_other is not None and answer.failed and not liked:
+            interesting = self.tests[0].judge(answer)
+            if self._listener.on_other is not None and answer.failed and not interesting:
                 self._listener.on_other(trial.text, answer)
-            if self._listener.on_refused is not None and liked and not verdict:
+            if self._listener.on_refused is not None and interesting and not verdict:
                 self._listener.on_refused(*self._find_refusal(trial))
             if self._listener.progress is not None:
                 self._listener.progress(self.counts)
@@ -340,7 +340,7 @@ class Scheduler:
         for test, key in zip(self.tests, trial.keys, strict=True):
             if not test.judge(self._memo[key]):
                 return test.name, trial.text, self._memo[key]
-        raise AssertionError("every test likes it")
+        raise AssertionError("the candidate is interesting to every test")
 
     def _is_over(self, trial: _Trial) -> bool:
         """Whether the limit forbids one more new candidate."""

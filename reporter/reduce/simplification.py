@@ -17,6 +17,7 @@ from anonymizer.graph.layouts import compute_contiguous_strides
 from anonymizer.graph.repro import ReproAssertion
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import WRONG_AT_ONCE, WRONG_VALUES, Differentiation, Kind
+from reporter.diagnose.rungs import CASTS_SETTING, RANDOM_SETTING
 from reporter.reduce.candidate_questions import Change, require_graph
 from reporter.reduce.graph_cuts import replace_input, retype
 
@@ -61,9 +62,9 @@ def _list_removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
     """The config assignments that may go without making the comparison itself wrong."""
     fixed = _draws_alike(candidate)
     for item in candidate.assertion.config:
-        if fixed and item[0].endswith("fallback_random"):
+        if fixed and item[0] == RANDOM_SETTING:
             continue
-        if item[0].endswith("emulate_precision_casts") and candidate.coarse:
+        if item[0] == CASTS_SETTING and candidate.coarse:
             continue  # without it the difference could be a skipped rounding, which is no bug
         yield item
 

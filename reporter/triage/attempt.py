@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.protocol.repro_words import DISABLING_VARIABLE
 from reporter.core.json_values import Json
 from reporter.core.kinds import Word, assert_never
 from reporter.execution.compiler_cache import HEADERS, link_headers, name_warm_folder, prefill
-from reporter.execution.control import DISABLING_VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, Sandbox, SandboxResult, make_sandbox
 from reporter.sandbox.limits import GIB

@@ -32,6 +32,7 @@ from reporter.core.kinds import (
     assert_never,
 )
 from reporter.core.signature import Signature, read_float64_errors
+from reporter.diagnose.rungs import CASTS_SETTING, EMULATED_CASTS, FALLBACK_RANDOM, RANDOM_SETTING
 from reporter.execution.worker_pool import WorkerPool
 from reporter.report.sections.measurements import RungRow
 
@@ -67,11 +68,9 @@ def list_variants(
         for mode in MODES:
             yield f"mode={mode}", _build_overrides(assertion, {**top, "mode": mode})
     if layer in INDUCTOR_LAYERS and kind in WRONG_AT_ONCE:
-        for setting in ("emulate_precision_casts", "fallback_random"):
-            if setting not in str(assertion.config):
-                yield setting, _build_overrides(
-                    assertion, {"config": {f"torch._inductor.config.{setting}": True}}
-                )
+        for name, setting in ((EMULATED_CASTS, CASTS_SETTING), (FALLBACK_RANDOM, RANDOM_SETTING)):
+            if setting not in dict(assertion.config):
+                yield name, _build_overrides(assertion, {"config": {setting: True}})
 
 
 def _build_overrides(assertion: ReproAssertion, overrides: Overrides) -> Overrides:

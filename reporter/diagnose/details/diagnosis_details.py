@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from reporter.core.kinds import (
-    UNBACKED,
+    BACKEND_OF,
     WRONG_VALUES,
     Backend,
     Kind,
@@ -24,7 +24,7 @@ from reporter.diagnose.details import culprit, divergence, graph_breaks, guards,
 from reporter.diagnose.details.experiment import ask_supported_variations, make_call_experiment
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.ladder import describe_reference
-from reporter.diagnose.rungs import FALLBACK_RANDOM
+from reporter.diagnose.rungs import FALLBACK_RANDOM, RANDOM_SETTING
 from reporter.recording.findings import Recording
 from reporter.report.sections.base import build_section
 from reporter.report.sections.details import (
@@ -154,7 +154,7 @@ class _DetailsGatherer:
         settings = divergence.PrefixSettings(
             grads=diagnosis.kind == Kind.WRONG_GRADIENT,
             backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
-            config={"torch._inductor.config.fallback_random": True} if forced else {},
+            config={RANDOM_SETTING: True} if forced else {},
         )
         budget = divergence.DivergenceBudget(
             self._limit_seconds(_MOST_OF_DIVERGENCE), self.limits.timeout, self.limits.jobs
@@ -170,7 +170,7 @@ class _DetailsGatherer:
         if (
             diagnosis.basis.finding is None
             or diagnosis.basis.ladder is None
-            or diagnosis.layer in UNBACKED
+            or diagnosis.layer not in BACKEND_OF
         ):
             return None
         timeout = self.limits.timeout

@@ -40,13 +40,11 @@ from reporter.core.signature import Signature, is_same_crash, sign_crash
 from reporter.diagnose.comparisons import DERIVATIVE_ROLES
 from reporter.diagnose.details.switches import CompileChanges, ConfigSwitch, Settings
 from reporter.diagnose.diagnosis import Diagnosis
-from reporter.diagnose.rungs import EAGER, EXACT, FALLBACK_RANDOM, OTHER_RUNS
+from reporter.diagnose.rungs import EAGER, EXACT, FALLBACK_RANDOM, OTHER_RUNS, RANDOM_SETTING
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.recording.side_effects import drop_state, is_state
-
-_RANDOM = "torch._inductor.config.fallback_random"
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ class _CallExperiment:
             **cast(Rung, variation.to_message()),
         }
         if self._forced:
-            rung["config"] = {_RANDOM: True, **rung.get("config", {})}
+            rung["config"] = {RANDOM_SETTING: True, **rung.get("config", {})}
         return rung
 
     def _build_basis(self) -> questions.ComparisonBasis:

@@ -18,7 +18,7 @@ import templates
 from anonymizer.graph.repro import DERIVATIVE_CHECKS
 from collectors.protocol.calls import LostAnswer
 from collectors.protocol.comparison import TensorRole
-from collectors.protocol.repro_words import Property
+from collectors.protocol.repro_words import VALUES_PREFIXES, Property
 from collectors.protocol.starting import DerivativeKind
 from collectors.protocol.words import CallOutcome, KernelOutcome
 from reporter.bisect.narrowing import SearchedChange
@@ -28,6 +28,7 @@ from reporter.core import kinds
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.core.kinds import (
+    WRONG_VALUES,
     Backend,
     CandidateOutcome,
     CheckOutcome,
@@ -123,6 +124,7 @@ def test_every_member_has_its_row() -> None:
     assert set(safety_list.TABLE) == set(get_args(safety_list.UnsafeKind))
     assert set(kinds.BACKEND_OF.values()) == set(Backend)
     assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
+    assert {prefix.rstrip(":").replace(" ", "_") for prefix in VALUES_PREFIXES} == WRONG_VALUES
     assert set(DERIVATIVE_CHECKS) == set(get_args(DerivativeKind)) - {"backward"}
 
 

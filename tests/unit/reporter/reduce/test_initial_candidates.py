@@ -16,7 +16,7 @@ from reporter.reduce.initial_candidates import (
     build_graph_candidates,
     build_source_candidates,
     fix_constant_sizes,
-    list_slices,
+    list_divisible_graphs,
 )
 from reporter.report.captured_call import CapturedCall
 from tests.support.graphs import call, tensor
@@ -112,7 +112,7 @@ def test_the_sizes_that_may_change_are_those_that_an_export_declares_as_dynamic(
 )
 def test_what_cannot_be_read_has_no_candidates(captured: dict[str, Any]) -> None:
     assert list(build_graph_candidates(captured, ONCE, ASSERTION, "inductor")) == []
-    assert list(list_slices({"unsupported": "x"}, ONCE, ASSERTION, "inductor")) == []
+    assert list(list_divisible_graphs({"unsupported": "x"}, ONCE, ASSERTION, "inductor")) == []
 
 
 def test_values_that_cannot_be_computed_with_have_no_candidates() -> None:
@@ -127,11 +127,11 @@ def test_values_that_cannot_be_computed_with_have_no_candidates() -> None:
     crash = replace(ASSERTION, kind="crash")
     levels = list(build_graph_candidates(captured, ONCE, crash, "inductor"))
     assert len(levels) == len(("plain", "moments"))
-    assert list(list_slices(captured, ONCE, ASSERTION, "inductor"))
+    assert list(list_divisible_graphs(captured, ONCE, ASSERTION, "inductor"))
 
 
 def test_a_piece_without_floats_is_not_compared_in_float64() -> None:
-    graph, made = next(list_slices(CAPTURED, ONCE, ASSERTION, "inductor"))
+    graph, made = next(list_divisible_graphs(CAPTURED, ONCE, ASSERTION, "inductor"))
     assert made(graph).assertion.double
     whole = TensorMeta((4,), "int64")
     numbers = replace(graph, inputs=tuple(replace(item, meta=whole) for item in graph.inputs))
@@ -142,7 +142,9 @@ def test_a_piece_without_floats_is_not_compared_in_float64() -> None:
     ("way", "kind"), [({"replay": True}, "wrong_result"), (ONCE, "stale_graph")]
 )
 def test_a_failure_of_several_calls_is_not_cut_into_pieces(way: dict[str, Any], kind: str) -> None:
-    assert list(list_slices(CAPTURED, way, replace(ASSERTION, kind=kind), "inductor")) == []
+    assert (
+        list(list_divisible_graphs(CAPTURED, way, replace(ASSERTION, kind=kind), "inductor")) == []
+    )
 
 
 def test_only_the_sizes_that_differ_between_the_calls_stay_symbols() -> None:

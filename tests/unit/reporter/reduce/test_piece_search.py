@@ -17,8 +17,8 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import CandidateOutcome
 from reporter.reduce.candidate_questions import Questions
+from reporter.reduce.piece_search import PieceSearch, find_named_operators
 from reporter.reduce.scheduler import Scheduler
-from reporter.reduce.slices import Slices, find_named_operators
 from tests.support.graphs import META, TextPool, tensor
 
 
@@ -44,7 +44,7 @@ def search(
     """What the search finds, and every text it asked about; `outcome` says how a text ends."""
     pool = TextPool(outcome)
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    found = Slices(ask, lambda piece: Candidate(piece, ReproAssertion("crash"))).find(
+    found = PieceSearch(ask, lambda piece: Candidate(piece, ReproAssertion("crash"))).find(
         graph, failure
     )
     return found, pool.asked
@@ -106,7 +106,7 @@ def test_the_piece_whose_output_is_wrong_is_asked_next() -> None:
     pool = _ComparingPool()
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
     assertion = ReproAssertion("wrong_result", double=False)
-    found = Slices(ask, lambda piece: Candidate(piece, assertion)).find(
+    found = PieceSearch(ask, lambda piece: Candidate(piece, assertion)).find(
         deep(50, "torch.sinh", 20), None
     )
     assert found is not None and "torch.sinh" in found.render()
@@ -182,9 +182,9 @@ def test_small_pieces_of_a_whole_that_does_not_crash_are_not_asked() -> None:
         pool = TextPool(lambda text: "passes")
         ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
         assertion = ReproAssertion(kind)
-        found = Slices(ask, lambda piece, assertion=assertion: Candidate(piece, assertion)).find(
-            graph, None
-        )
+        found = PieceSearch(
+            ask, lambda piece, assertion=assertion: Candidate(piece, assertion)
+        ).find(graph, None)
         assert found is None
         asked[kind] = pool.asked
     whole = Candidate(graph, ReproAssertion("crash")).render()
@@ -197,6 +197,6 @@ def test_a_program_that_may_crash_in_another_way_alone_is_asked_as_a_whole_first
     other = Candidate(graph, ReproAssertion("crash", arguments=(("dynamic", "True"),)))
     pool = TextPool(lambda text: "passes")
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    slices = Slices(ask, lambda piece: Candidate(piece, ReproAssertion("crash")), [other])
-    assert slices.find(graph, None) is None
+    search = PieceSearch(ask, lambda piece: Candidate(piece, ReproAssertion("crash")), [other])
+    assert search.find(graph, None) is None
     assert pool.asked[0] == whole.render() and set(pool.asked) <= {whole.render(), other.render()}

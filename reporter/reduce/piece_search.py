@@ -61,7 +61,7 @@ def _list_operators(kernel: str) -> Iterator[str]:
             yield "_".join(parts[start:end])
 
 
-class Slices:
+class PieceSearch:
     """The first piece of a graph that shows the failure alone, or None.
 
     `make` turns a piece into a candidate. At most a few dozen candidates are asked, most of them of
