@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from anonymizer.kinds import is_harness
 from templates import issue_forms, kernel, tables
 from templates.description import (
     describe_difference,
@@ -88,7 +89,7 @@ def collect_values(
         # the name by which forms of the user's own know it
         "evidence": {**issue, "repro": repro},
         "repro": repro,
-        "has_control": "sys.exit(125)" not in repro,
+        "has_control": not is_harness(repro),
         "is_eager": is_eager(report),
         "is_exported": is_exported(report),
         "lasting": describe_duration(report),

@@ -27,6 +27,7 @@ from reporter.diagnose.eager_values import explain_assertion, judge_sharded
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from templates.summaries import STATED_LIMIT
+from templates.text import pluralize
 
 #: Folders of torch whose frames in a traceback say that the compiler was at work.
 _COMPILER = ("torch/_dynamo/", "torch/_functorch/", "torch/_inductor/")
@@ -341,7 +342,7 @@ def _judge_random_assertion(recording: Recording) -> Diagnosis | None:
 
 def _describe_agreement(recording: Recording) -> str:
     """What was looked at, and no more."""
-    made = f"{recording.counts.calls} compiled call{'s' if recording.counts.calls != 1 else ''}"
+    made = pluralize(recording.counts.calls, "compiled call")
     if recording.counts.compared < recording.counts.calls:
         made = f"{recording.counts.compared} of {made}, those that were compared,"
     if did_script_fail(recording):

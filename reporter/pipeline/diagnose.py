@@ -16,6 +16,7 @@ from reporter.pipeline.record import blame
 from reporter.pipeline.run import Run
 from reporter.recording.entry_points import read_own_texts, resolve_entry_point
 from reporter.recording.findings import Recording
+from templates.text import pluralize
 
 #: Of the time that is left to a run with a budget: what one rung may take.
 _SHARE_OF_RUNG = 0.2
@@ -53,7 +54,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     if recording.unsupported and not recording.findings:
         raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
     what = "compiled or exported" if recording.counts.exports else "compiled"
-    calls = f"{recording.counts.calls} {what} call{'s' if recording.counts.calls != 1 else ''}"
+    calls = pluralize(recording.counts.calls, f"{what} call")
     watching = (
         f"watching added {recording.script.overhead:.1f} s of {recording.script.seconds:.1f} s"
     )

@@ -11,6 +11,7 @@ from anonymizer.graph.ir import Graph
 from reporter.core.candidate import Candidate
 from reporter.reduce import joint_simplification, passes, shapes, simplification
 from reporter.reduce.candidate_questions import Changes, Pass, Questions, SweepPass
+from templates.text import pluralize
 
 #: What makes a program shorter, and then plainer.
 _Round = tuple[Sequence[Pass], Sequence[Pass]]
@@ -88,6 +89,5 @@ def _run(steps: Sequence[Pass], candidate: Candidate, ask: Questions) -> Candida
 def describe_size(candidate: Candidate) -> str:
     """The size so far, for the progress display."""
     if isinstance(candidate.content, Graph):
-        count = candidate.content.statements
-        return f"{count} operation{'s' if count != 1 else ''}"
+        return pluralize(candidate.content.statements, "operation")
     return f"{len(candidate.render().splitlines())} lines"

@@ -21,7 +21,7 @@ from reporter.triage.reading.stated_failure import Match
 from reporter.triage.result import Status, Triage
 from reporter.triage.sandboxed_verdict import MARK
 from templates import render
-from templates.text import shorten, tidy_log
+from templates.text import pluralize, shorten, tidy_log
 
 #: The labels that measurements of ours may suggest; never a priority, never `triaged`.
 ALLOWED = frozenset(
@@ -139,7 +139,7 @@ def render_comment(result: Triage) -> str:
         judged=judged,
         repro=result.minimal.text if result.minimal is not None else "",
         changes=result.repro.changes if result.repro is not None else (),
-        statements=result.minimal.statements if result.minimal is not None else 0,
+        size=pluralize(result.minimal.statements if result.minimal else 0, "tensor operation"),
         seen=dict(result.minimal.seen) if result.minimal is not None else {},
         explained=_explain_difference(result),
         control=result.control.decisive.outcome if result.control is not None else "",
