@@ -33,6 +33,7 @@ from reporter.reduce.piece_search import PieceSearch
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
 from reporter.whole_model import traced_model
+from templates.text import pluralize
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,16 @@ class InitialCandidateSearch:
             hint = ""
         return (
             f"the failure ({self.wanted.describe_kind()}) could not be shown by a program with"
-            f" public parts and synthetic values{more}; the verdict stands, but there is no"
-            f" repro to report{hint}"
+            f" public parts and synthetic values{more}; {self._count_tried()}; the verdict stands,"
+            f" but there is no repro to report{hint}"
         )
+
+    def _count_tried(self) -> str:
+        """How many programs were run in vain."""
+        tried = self.ask.scheduler.counts.settled
+        if not tried:
+            return "none could be written to be tried"
+        return f"{pluralize(tried, 'program')} {'was' if tried == 1 else 'were'} tried"
 
     def leave_to_eager(self, piece: Candidate, whole: Candidate) -> bool:
         """Whether the fault of a piece does not reach the outputs of the whole: then it goes to the
