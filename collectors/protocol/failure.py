@@ -1,9 +1,14 @@
-"""An exception, or a signal that ended a process, as both sides describe it."""
+"""An exception, a signal that ended a process, and the end of what it printed, as both sides
+describe them.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
-from typing import List, TypedDict
+from typing import List, TypedDict, Union
+
+_TAIL = 4000
 
 
 class FailureFrame(TypedDict):
@@ -55,3 +60,13 @@ def name_signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def read_tail(path: Union[str, os.PathLike[str]]) -> str:
+    """The last few thousand characters of a file; nothing where there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            return file.read(_TAIL).decode("utf-8", "replace")
+    except OSError:
+        return ""

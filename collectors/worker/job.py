@@ -12,11 +12,9 @@ import threading
 import time
 
 from ..protocol.candidates import ANSWER_FILE, CandidateAnswer, CandidateEnding, CandidateRequest
-from ..protocol.failure import name_signal
+from ..protocol.failure import name_signal, read_tail
 from ..protocol.repro_words import CANNOT_JUDGE_HERE, CandidateOutcome
 from .slot import Slot
-
-_TAIL = 4000
 
 
 class Job:
@@ -133,13 +131,3 @@ def _describe_ending(job: Job) -> CandidateEnding:
         CANNOT_JUDGE_HERE: CandidateOutcome.CANNOT_JUDGE,
     }
     return {"outcome": outcomes.get(code, CandidateOutcome.DIED), "exit": code}
-
-
-def read_tail(path: str) -> str:
-    """The last few thousand characters of a file; nothing where there is none."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""

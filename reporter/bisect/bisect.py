@@ -31,7 +31,13 @@ from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.core.tokens import remove_logins
 from reporter.environments import index
-from reporter.environments.release import Release, parse, strip_local_part
+from reporter.environments.cache_folder import choose_variables
+from reporter.environments.release import (
+    Release,
+    parse,
+    resolve_nightly_index,
+    strip_local_part,
+)
 from reporter.environments.selection import Selection, select_releases
 from reporter.execution.interpreter import probe
 from reporter.store.database import find_store_path, open_store
@@ -191,7 +197,7 @@ class _Bisection:
         or once had.
         """
         assert found.before is not None and found.after is not None
-        place = self.asked.index or index.resolve_nightly_index(self.asked.backend)
+        place = self.asked.index or resolve_nightly_index(self.asked.backend)
         try:
             listed = index.remember(self.store, index.fetch_offers(place))
         except CannotJudgeError as error:
@@ -304,7 +310,10 @@ def _list_points(
         raise UsageError(
             f"{asked.repro} does not say where it fails; give --bad V, a release in which it does"
         )
-    listed = index.fetch_offers(asked.index)
+    place = asked.index
+    if place is None and all(_is_development(end) for end in (asked.good, bad)):
+        place = resolve_nightly_index(asked.backend)
+    listed = index.fetch_offers(place)
     finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
     good = asked.good
     if good is None:
@@ -325,6 +334,13 @@ def _list_points(
     ]
     ends = [parse(end, asked.index, asked.backend) for end in (early, late)]
     return (ends[0], *inner, ends[1])
+
+
+def _is_development(text: str | None) -> bool:
+    """Whether an end of the search is a nightly build; None: it is not given."""
+    if text is None or index.is_word(text):
+        return text == "nightly"
+    return _parse_version(text).is_devrelease
 
 
 def _resolve_version(text: str, asked: BisectArguments) -> str:
@@ -357,7 +373,8 @@ def _select_interpreters(asked: BisectArguments) -> tuple[Release, ...]:
     dated = []
     for release in found:
         assert release.python is not None
-        info = probe(Path(release.python))
+        python = Path(release.python)
+        info = probe(python, choose_variables(python))
         dated.append((Version(info.torch), release))
     chosen = [release for _, release in sorted(dated, key=lambda pair: pair[0])]
     versions = {release.key: Version(strip_local_part(str(version))) for version, release in dated}

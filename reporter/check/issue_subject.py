@@ -17,6 +17,7 @@ from reporter.check.judging import Decision
 from reporter.check.subject import CheckSubject, IssueOrigin, read_subject
 from reporter.core.errors import DamagedEnvironmentError, UsageError
 from reporter.core.kinds import CheckOutcome
+from reporter.environments.cache_folder import choose_variables
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
@@ -164,7 +165,7 @@ def judge_issue(
 def _probe(python: Path, modules: Sequence[str], trust: bool) -> tuple[InterpreterInfo, list[str]]:
     """The interpreter, and those of the modules that it does not have."""
     try:
-        info = interpreter.probe(python)
+        info = interpreter.probe(python, choose_variables(python))
         return info, find_missing_modules(info, modules, trust)
     except UsageError as error:
         raise DamagedEnvironmentError(str(error)) from None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.protocol.words import Isolation
-from reporter.environments.environments import find_cache_folder
+from reporter.environments.cache_folder import choose_variables
 from reporter.execution.compiler_cache import prepare_warm_folder
 from reporter.execution.launch import build_repro_variables
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
@@ -96,11 +96,7 @@ class Pools:
         """Those that a repro has in an interpreter: in an environment of the tool's own nothing
         takes the place of what is installed there.
         """
-        variables = build_repro_variables(os.environ)
-        if find_cache_folder() in python.parents:
-            for name in ("PYTHONPATH", "PYTHONHOME"):
-                variables.pop(name, None)
-        return variables
+        return choose_variables(python, build_repro_variables(os.environ))
 
     def _start(self, python: Path) -> WorkerPool:
         self._made += 1

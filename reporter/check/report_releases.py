@@ -13,7 +13,8 @@ from reporter.check.arguments import CheckArguments
 from reporter.check.check import check
 from reporter.core.errors import BugreportError
 from reporter.core.settings import TalkOptions, WorkOptions
-from reporter.environments.environments import Environments, find_cache_folder
+from reporter.environments.cache_folder import find_cache_folder
+from reporter.environments.environments import Environments
 from reporter.environments.release import strip_local_part
 from reporter.environments.selection import Selection
 from reporter.publish.rerendering import update_checks

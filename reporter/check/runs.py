@@ -19,13 +19,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from reporter.check.work import CheckResult
 from reporter.core.kinds import CheckOutcome
@@ -33,6 +30,7 @@ from reporter.core.signature import Signature
 from reporter.report.sections.base import build_section
 from reporter.report.sections.verdict import FailureSection
 from reporter.store.database import format_now, open_transaction
+from reporter.store.locks import try_lock
 
 Cell = tuple[str, str]
 #: The fields of a result that are columns by their name.
@@ -65,27 +63,9 @@ def begin(
     digest = hashlib.sha256("\n".join([kind, *plan]).encode()).hexdigest()[:20]
     # before the lock: who does not get it begins a run of its own, which is in work
     left = _find_unfinished(store, digest)
-    with _hold_lock(path, digest) as is_alone:
+    # the lock ends with the process, however that ends
+    with try_lock(path.with_name(f"{path.name}.{digest}.lock")) as is_alone:
         yield _begin(store, digest, kind, left if is_alone else None)
-
-
-@contextlib.contextmanager
-def _hold_lock(path: Path, digest: str) -> Iterator[bool]:
-    """Whether no other command works on this plan; the lock ends with the process, however that
-    ends.
-    """
-    lock = FileLock(path.with_name(f"{path.name}.{digest}.lock"))
-    try:
-        lock.acquire(timeout=0)
-    except (Timeout, OSError):
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()
-        with contextlib.suppress(OSError):
-            os.unlink(lock.lock_file)
 
 
 def _find_unfinished(store: sqlite3.Connection, digest: str) -> str | None:

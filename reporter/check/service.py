@@ -82,6 +82,11 @@ def _refuse_contradictions(asked: CheckArguments) -> None:
         raise UsageError(
             "--skip-known believes what was seen and --fresh does not; give one of them"
         )
+    if asked.merge and (asked.shard or asked.all or asked.torch or asked.python):
+        raise UsageError(
+            "--merge puts results together, and --shard, --all, --torch and --python say what is"
+            " checked; leave them out"
+        )
     if not asked.repros and not asked.all:
         what = "result files" if asked.merge else "a repro file or a report folder, or use --all"
         raise UsageError(f"nothing was given to check; name {what}")

@@ -8,9 +8,11 @@ is moved is not.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import sqlite3
+import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +87,13 @@ def read_subject(name: str) -> CheckSubject:
             f"there is no file or report folder {name}; give a repro file, the folder of a report,"
             " or an issue as OWNER/REPO#N"
         )
-    return CheckSubject(name, compute_key(text := _read_text(path)), text)
+    text = _read_text(path)
+    if _is_empty(text):
+        raise UsageError(
+            f"{path} holds no statement, so that it asks nothing; give a repro file or a report"
+            " folder"
+        )
+    return CheckSubject(name, compute_key(text), text)
 
 
 def read_subjects(paths: Sequence[str]) -> Iterator[CheckSubject]:
@@ -179,12 +187,23 @@ def _read_report_subject(folder: Path, name: str) -> CheckSubject:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # as Python reads it
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
         raise UsageError(
             f"{path} cannot be read ({why}); give a repro file or a report folder"
         ) from None
+
+
+def _is_empty(text: str) -> bool:
+    """Whether a program has nothing but comments and line ends."""
+    skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
+    try:
+        return all(
+            token.type in skipped for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        )
+    except (tokenize.TokenError, SyntaxError):
+        return False  # which its run says
 
 
 def read_report_failure(report: Report) -> Signature | None:

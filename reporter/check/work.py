@@ -24,11 +24,13 @@ from reporter.check.judging import Decision, Observation, decide_from_runs, obse
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject
 from reporter.core.answer import Answer
-from reporter.core.errors import CannotJudgeError, DamagedEnvironmentError
+from reporter.core.errors import CannotJudgeError, DamagedEnvironmentError, UsageError
+from reporter.core.formatting import make_printable
 from reporter.core.json_values import Json
 from reporter.core.kinds import STILL_FAILING, CheckOutcome
 from reporter.core.signature import Signature
-from reporter.environments.environments import Environment, Environments, find_cache_folder
+from reporter.environments.cache_folder import find_cache_folder
+from reporter.environments.environments import Environment, Environments
 from reporter.environments.release import Release, strip_local_part
 from reporter.execution.compiler_cache import is_ready
 from reporter.execution.control import describe_control, needs_control, run_control
@@ -154,7 +156,7 @@ class TaskRunner:
                 self.pools.drop(environment.python)
                 environment = self.environments.provide(task.release, again=True)
                 decision = self._decide(replace(task, fresh=True), environment)
-        except (CannotJudgeError, OSError) as error:
+        except (CannotJudgeError, UsageError, OSError) as error:
             self._refuse_if_stopped()  # what was stopped fails somehow
             decision = Decision(CheckOutcome.CANNOT_JUDGE, str(error))
         return build_result(task, environment, decision, time.monotonic() - started)
@@ -275,13 +277,14 @@ def build_result(
     """
     build = environment.torch if environment else ""
     return CheckResult(
-        repro=task.subject.name,
+        # the store and pages take no name that is not UTF-8, nor such words of a program
+        repro=make_printable(task.subject.name, None),
         key=task.subject.key,
         release=task.release.key,
         torch=strip_local_part(build) or task.release.label,
         python=environment.version if environment else "",
         outcome=decision.outcome,
-        detail=decision.detail,
+        detail=make_printable(decision.detail, None),
         seconds=round(seconds, 2),
         runs=decision.runs,
         build=build,

@@ -12,7 +12,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from reporter.core.errors import BugreportError
-from reporter.environments.environments import Environments, find_cache_folder
+from reporter.environments.cache_folder import find_cache_folder
+from reporter.environments.environments import Environments
 from reporter.environments.selection import Selection, select_releases
 from reporter.execution import launch
 

@@ -15,22 +15,22 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from reporter.core.atomic import write_atomically
+from reporter.core.atomic import replace_file
 from reporter.core.errors import CannotJudgeError, InstallerEndedError, UsageError
 from reporter.core.json_values import Json
 from reporter.core.tokens import remove_logins
 from reporter.environments import index, pythons
+from reporter.environments.cache_folder import RELEASES_VARIABLE, choose_variables
 from reporter.environments.install import Installer, find_uv
 from reporter.environments.release import Release, strip_local_part
 from reporter.execution.interpreter import probe
 
-_RELEASES_VARIABLE = "BUGREPORT_RELEASES"
 _MARKER = "made.json"
 _CONTENT = "env"
 #: What `Release.folder_name` ends in.
@@ -168,11 +168,17 @@ class Environments:
     def _fill(self, release: Release, env: Path) -> Path:
         """Create the environment and install into it; the path of its interpreter."""
         installer = self._installer
-        wanted = index.select_pythons(strip_local_part(release.label), self._find_pythons(release))
+        offered = self._find_pythons(release)
+        wanted = index.select_pythons(strip_local_part(release.label), offered)
+        if not wanted:
+            raise CannotJudgeError(
+                f"its wheels are for Python {_list_versions(offered)}, in which it cannot compile"
+            )
         base = pythons.choose(wanted, installer.uv)
         if base is None:
-            names = ", ".join(f"{major}.{minor}" for major, minor in wanted) or "any known Python"
-            raise CannotJudgeError(f"it needs Python {names}, and there is none here")
+            raise CannotJudgeError(
+                f"it needs Python {_list_versions(wanted)}, and there is none here"
+            )
         installer.create(base, env)
         python = env / "bin" / "python"
         installer.install(python, release)
@@ -182,14 +188,16 @@ class Environments:
         """The Pythons for which the index, or the wheel itself, has a build."""
         if release.wheel is not None:
             return index.list_wheel_pythons(release.wheel)
-        try:
-            listed = index.fetch_offers(release.index)
-        except CannotJudgeError:
-            return ()  # offline, or an index without a listing: the installer will say
         assert release.version is not None
-        for offer in listed:
-            if strip_local_part(offer.version) == strip_local_part(release.version):
-                return offer.pythons
+        version = strip_local_part(release.version)
+        for fetch in (index.fetch_offers, index.fetch_yanked_offers):
+            try:
+                listed = fetch(release.index)
+            except CannotJudgeError:
+                return ()  # offline, or an index without a listing: the installer will say
+            for offer in listed:
+                if strip_local_part(offer.version) == version:
+                    return offer.pythons
         if release.index is None:
             raise CannotJudgeError("the index has no wheel of it for this machine")
         return ()
@@ -203,7 +211,7 @@ class Environments:
         except (OSError, Timeout) as error:
             raise CannotJudgeError(
                 f"the cache folder {self.root} cannot be used ({_read_reason(error)}); set"
-                f" {_RELEASES_VARIABLE} to another folder"
+                f" {RELEASES_VARIABLE} to another folder"
             ) from None
         try:
             yield
@@ -279,18 +287,12 @@ class Environments:
         shutil.rmtree(self.root / _UV_CACHE, ignore_errors=True)
 
 
-def find_cache_folder() -> Path:
-    """Where environments lie: `BUGREPORT_RELEASES`, else `releases` in the user's cache folder."""
-    import platformdirs
-
-    given = os.environ.get(_RELEASES_VARIABLE)
-    if given:
-        return Path(given).expanduser().resolve()
-    return platformdirs.user_cache_path("bugreport", appauthor=False) / "releases"
+def _list_versions(found: Iterable[tuple[int, int]]) -> str:
+    return ", ".join(f"{major}.{minor}" for major, minor in found)
 
 
 def _probe(release: Release, python: Path) -> Environment:
-    facts = probe(python)
+    facts = probe(python, choose_variables(python))
     return Environment(
         label=release.label,
         python=python,
@@ -302,7 +304,10 @@ def _probe(release: Release, python: Path) -> Environment:
 
 def _works(environment: Environment) -> bool:
     try:
-        return probe(environment.python).torch == environment.torch
+        return (
+            probe(environment.python, choose_variables(environment.python)).torch
+            == environment.torch
+        )
     except UsageError:
         return False
 
@@ -341,7 +346,7 @@ def _write(marker: Path, release: Release, environment: Environment, folder: Pat
         "files": {name: os.stat(folder / name).st_size for name in watched},
     }
     try:
-        write_atomically(marker, json.dumps(data, indent=1))
+        replace_file(marker, json.dumps(data, indent=1), 0o600)  # an index may have a login
     except OSError as error:
         raise CannotJudgeError(_render_failure(release, _read_reason(error))) from None
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeAlias
 
 from packaging.tags import compatible_tags, cpython_tags, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -22,11 +24,10 @@ from packaging.version import InvalidVersion, Version
 
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.tokens import remove_logins
-from reporter.environments.release import Release, strip_local_part
+from reporter.environments.release import Release, resolve_nightly_index, strip_local_part
 from reporter.store.database import open_transaction
 
 PYPI = "https://pypi.org/simple"
-_NIGHTLY = "https://download.pytorch.org/whl/nightly/{backend}"
 _OLDEST = Version("2.0.0")
 #: The newest Python with which torch.compile works, from that torch release on; their release notes
 #: say so.
@@ -37,6 +38,9 @@ _NEWEST_PYTHON = (
     (Version("2.6"), (3, 13)),
     (Version("2.10"), (3, 14)),
 )
+_SERIES = re.compile(r"[0-9]+\.[0-9]+")
+#: The address of a version's wheel for each Python.
+_Wheels: TypeAlias = dict[Version, dict[tuple[int, int], str]]
 #: Seconds without a byte, as pip has it.
 _PATIENCE = 15.0
 
@@ -71,11 +75,6 @@ def _find_default_index() -> str:
     return PYPI
 
 
-def resolve_nightly_index(backend: str | None) -> str:
-    """The index of PyTorch's nightly builds."""
-    return _NIGHTLY.format(backend=backend if backend not in (None, "auto") else "cpu")
-
-
 @functools.lru_cache(maxsize=8)
 def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
     """All torch versions from 2.0 on with a wheel for this machine, oldest first, yanked ones left
@@ -83,6 +82,24 @@ def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
 
     Raises:
         CannotJudgeError: the index cannot be reached, or does not know torch.
+    """
+    return _fetch_all_offers(index)[0]
+
+
+def fetch_yanked_offers(index: str | None = None) -> tuple[Offer, ...]:
+    """Those of which all wheels are yanked: installed where somebody names them, never chosen.
+
+    Raises:
+        CannotJudgeError: as `fetch_offers` does.
+    """
+    return _fetch_all_offers(index)[1]
+
+
+def _fetch_all_offers(index: str | None) -> tuple[tuple[Offer, ...], tuple[Offer, ...]]:
+    """The offers of an index, and its yanked ones.
+
+    Raises:
+        CannotJudgeError: as `fetch_offers` does.
     """
     import requests
     from pypi_simple import (
@@ -108,17 +125,23 @@ def fetch_offers(index: str | None = None) -> tuple[Offer, ...]:
         raise CannotJudgeError(
             f"the index {name} cannot be read ({type(error).__name__})"
         ) from None
-    found: dict[Version, dict[tuple[int, int], str]] = {}
+    good: _Wheels = {}
+    yanked: _Wheels = {}
     for package in page.packages:
         version, pythons = _parse_wheel(package.filename)
-        if version is None or not pythons or package.is_yanked:
+        if version is None or version < _OLDEST:
             continue
+        wheels = yanked if package.is_yanked else good
         for python in pythons:
-            found.setdefault(version, {}).setdefault(python, package.url.partition("#")[0])
+            wheels.setdefault(version, {}).setdefault(python, package.url.partition("#")[0])
+    only_yanked = {version: urls for version, urls in yanked.items() if version not in good}
+    return _build_offers(good, place), _build_offers(only_yanked, place)
+
+
+def _build_offers(wheels: _Wheels, place: str) -> tuple[Offer, ...]:
     return tuple(
         Offer(str(version), tuple(sorted(urls)), place, _choose_best(str(version), urls))
-        for version, urls in sorted(found.items())
-        if version >= _OLDEST
+        for version, urls in sorted(wheels.items())
     )
 
 
@@ -222,9 +245,7 @@ def _parse_series(text: str) -> tuple[int, ...]:
 
 def is_word(text: str) -> bool:
     """Whether `--torch TEXT` has to be looked up: a word, or a series such as 2.6."""
-    return text in ("latest", "nightly") or (
-        len(text.split(".")) == 2 and text.replace(".", "").isdigit()
-    )
+    return text in ("latest", "nightly") or _SERIES.fullmatch(text) is not None
 
 
 def select_offers(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]:

@@ -13,12 +13,8 @@ from reporter.core.json_values import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import TalkOptions
 from reporter.core.tokens import remove_logins
-from reporter.environments.environments import (
-    IN_USE,
-    CachedEnvironment,
-    Environments,
-    find_cache_folder,
-)
+from reporter.environments.cache_folder import find_cache_folder
+from reporter.environments.environments import IN_USE, CachedEnvironment, Environments
 from reporter.environments.index import fetch_offers
 from reporter.environments.selection import Selection, select_releases
 

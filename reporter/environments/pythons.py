@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from reporter.execution import launch
+
 Minor = tuple[int, int]
 
 
@@ -47,7 +49,9 @@ def _ask_uv(uv: Path | None) -> list[tuple[Minor | None, Path | None]]:
         return []
     command = [str(uv), "python", "list", "--only-installed", "--output-format", "json"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command, env=launch.build_variables(), capture_output=True, text=True, timeout=60
+        )
         listed = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return []

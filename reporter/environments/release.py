@@ -16,10 +16,13 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from reporter.core.errors import UsageError
+from reporter.core.formatting import make_printable
 from reporter.core.tokens import remove_logins
+from reporter.environments.cache_folder import choose_variables
 from reporter.execution.interpreter import probe_files
 
-_VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)", re.ASCII)
+_NIGHTLY = "https://download.pytorch.org/whl/nightly/{backend}"
 #: The version of a torch that came in a wheel of its project.
 _WHEEL = re.compile(r"[\w.]+(\+(cpu|cu\d|rocm\d|xpu)[\w.]*)?")
 
@@ -83,7 +86,8 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
 
     Args:
         text: a version such as `2.6.0`, or the path or URL of a wheel.
-        index: URL of the package index of a version; None: the default one.
+        index: URL of the package index of a version; None: PyTorch's own of nightlies for a
+            development version, else the default one.
         backend: the build of a version, such as `cpu`; None: what suits the machine.
 
     Raises:
@@ -98,17 +102,32 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
             )
         location = text if is_url else str(Path(text).expanduser().resolve())
         return Release(_read_wheel_version(location), wheel=location)
-    if not _VERSION.fullmatch(text):
+    version = _parse_version(text)
+    if version is None:
         raise UsageError(
             f"{remove_logins(text)!r} is no torch release; give a version such as 2.6.0, `latest`,"
             " `nightly`, or a wheel"
         )
+    if version.is_devrelease:
+        index = index or resolve_nightly_index(backend)
     return Release(text, version=text, index=index, backend=backend)
+
+
+def _parse_version(text: str) -> Version | None:
+    try:
+        return Version(text) if _VERSION.fullmatch(text) else None
+    except InvalidVersion:
+        return None
+
+
+def resolve_nightly_index(backend: str | None) -> str:
+    """The index of PyTorch's nightly builds, for a build such as `cu126`; None: for the CPU."""
+    return _NIGHTLY.format(backend=backend if backend not in (None, "auto") else "cpu")
 
 
 def build_interpreter_release(python: Path) -> Release:
     """The torch of an interpreter that is there already."""
-    return Release(str(python), python=str(python))
+    return Release(make_printable(str(python), None), python=str(python))
 
 
 def identify(release: Release) -> str:
@@ -128,7 +147,7 @@ def identify(release: Release) -> str:
 def _read_torch(python: Path) -> str:
     """The torch of an interpreter and the commit of it."""
     try:
-        info = probe_files(python)
+        info = probe_files(python, choose_variables(python))
     except UsageError as error:
         return str(error)  # and nothing that ran there
     mark = f"{info.torch} {info.torch_git}"

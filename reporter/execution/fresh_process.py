@@ -25,18 +25,13 @@ from collectors.protocol.candidates import (
     CandidateRequest,
     MeasurementLine,
 )
-from collectors.protocol.failure import name_signal
+from collectors.protocol.failure import name_signal, read_tail
 from collectors.protocol.repro_words import CANNOT_JUDGE_HERE
 from reporter.core.answer import Answer
 from reporter.core.kinds import CandidateOutcome
 from reporter.core.tokens import remove_credentials
 from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
-from reporter.execution.launch import (
-    WORKER_MAIN,
-    build_repro_variables,
-    kill_group,
-    read_tail,
-)
+from reporter.execution.launch import WORKER_MAIN, build_repro_variables, kill_group
 from reporter.execution.preloaded_process import PreloadedProcess
 from reporter.execution.usage import METER
 

@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,30 +183,31 @@ def _find_python(folder: Path) -> Path | None:
     return next((path for name in names if (path := folder / name).exists()), None)
 
 
-def probe_files(python: Path) -> InterpreterInfo:
+def probe_files(python: Path, variables: Mapping[str, str] = os.environ) -> InterpreterInfo:
     """As `probe`, without the seconds that an import of torch takes, where what torch's own files
     say is enough; whether that torch can be imported is not known then.
 
     Raises:
         UsageError: as `probe` does.
     """
-    facts = ask(python, _READ)
-    return _describe(python, facts, _WAY_OUT) if facts else probe(python)
+    facts = ask(python, _READ, variables=variables)
+    return _describe(python, facts, _WAY_OUT) if facts else probe(python, variables)
 
 
 def probe(
-    python: Path, timeout: float = _PROBE_SECONDS, way_out: str = _WAY_OUT
+    python: Path, variables: Mapping[str, str] = os.environ, way_out: str = _WAY_OUT
 ) -> InterpreterInfo:
     """Ask `python` for its version and its torch; takes as long as `import torch`, a few seconds.
 
     Args:
-        timeout: in seconds.
+        variables: the environment that it is asked in, from which tokens are taken.
         way_out: what a refusal advises.
 
     Raises:
         UsageError: it cannot be run, is no Python, is too old, or has no torch that can be used.
     """
-    return _describe(python, ask(python, _PROBE, timeout=timeout, way_out=way_out), way_out)
+    facts = ask(python, _PROBE, variables=variables, way_out=way_out)
+    return _describe(python, facts, way_out)
 
 
 def _describe(python: Path, facts: Json, way_out: str) -> InterpreterInfo:
@@ -246,7 +247,7 @@ def ask(
     code: str,
     arguments: Sequence[str] = (),
     cwd: Path | None = None,
-    timeout: float = _PROBE_SECONDS,
+    variables: Mapping[str, str] = os.environ,
     way_out: str = _WAY_OUT,
 ) -> Json:
     """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
@@ -254,7 +255,7 @@ def ask(
     Args:
         arguments: what the code has in `sys.argv[1:]`.
         cwd: the folder to run in; None: ours.
-        timeout: in seconds.
+        variables: the environment of the process, from which tokens are taken.
         way_out: the end of each error's sentence: what the user can do.
 
     Raises:
@@ -265,15 +266,17 @@ def ask(
         done = subprocess.run(
             command,
             cwd=cwd,
-            env=remove_tokens(os.environ),
+            env=remove_tokens(variables),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="backslashreplace",
-            timeout=timeout,
+            timeout=_PROBE_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{python} gave no answer within {timeout:g} seconds; {way_out}") from None
+        raise UsageError(
+            f"{python} gave no answer within {_PROBE_SECONDS:g} seconds; {way_out}"
+        ) from None
     except OSError as error:
         raise UsageError(f"{python} cannot be run ({error.strerror or error}); {way_out}") from None
     for line in done.stdout.splitlines():

@@ -1,5 +1,5 @@
 """Starting the user's interpreter: which files it runs, with which environment, how its children
-die, and the end of what they printed.
+die.
 
 Nothing of the tool is importable there; the collectors are loaded by location. The issue tracker's
 tokens never reach a child process; candidates, which need no credentials at all, get none (see
@@ -22,7 +22,6 @@ from reporter.core.tokens import remove_credentials, remove_tokens
 COLLECTORS = Path(__file__).resolve().parents[2] / "collectors"
 #: What runs candidates there.
 WORKER_MAIN = COLLECTORS / "entry" / "worker_main.py"
-_TAIL = 4000
 #: What leaves a program to Python, or has Dynamo do so where it fails (`torch/_dynamo/config.py`
 #: and `eval_frame.py`): a habit of the user that the reader of a repro does not have.
 _SOFTENING = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE", "TORCHDYNAMO_SUPPRESS_ERRORS")
@@ -90,11 +89,3 @@ def end_session(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=5)
     except subprocess.TimeoutExpired:
         pass
-
-
-def read_tail(path: Path) -> str:
-    """The last few thousand characters of a file; nothing where there is none."""
-    try:
-        return path.read_bytes()[-_TAIL:].decode("utf-8", "replace")
-    except OSError:
-        return ""

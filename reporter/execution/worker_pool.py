@@ -23,18 +23,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors.protocol.candidates import WorkerMessage, WorkerRequest
+from collectors.protocol.failure import read_tail
 from collectors.protocol.variation import Overrides
 from collectors.protocol.words import Isolation
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend, CandidateOutcome
 from reporter.execution.compiler_cache import WarmCache
-from reporter.execution.launch import (
-    WORKER_MAIN,
-    build_repro_variables,
-    kill_group,
-    read_tail,
-)
+from reporter.execution.launch import WORKER_MAIN, build_repro_variables, kill_group
 from reporter.execution.quick_linker import choose_quick_linker
 from reporter.execution.usage import METER
 

@@ -10,9 +10,10 @@ import re
 import tempfile
 from pathlib import Path
 
+from collectors.protocol.failure import read_tail
 from collectors.protocol.kernels import KernelsAnswer, KernelSpec
 from reporter.execution.fresh_process import run_process
-from reporter.execution.launch import COLLECTORS, build_variables, read_tail
+from reporter.execution.launch import COLLECTORS, build_variables
 
 _IMPORT = re.compile(rb"^\s*(?:import\s(?:[^#\n]*[\s,])?triton\b|from triton\b)", re.MULTILINE)
 

@@ -54,9 +54,11 @@ class LintSubject:
     @functools.cached_property
     def tree(self) -> ast.Module | None:
         """The program's syntax tree; None where there is no program or it is not Python."""
+        if self.repro is None:
+            return None
         try:
-            return ast.parse(self.repro) if self.repro is not None else None
-        except (SyntaxError, ValueError):
+            return ast.parse(self.repro.removeprefix("\ufeff"))
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
             return None
 
     def walk(self) -> Iterator[ast.AST]:

@@ -88,8 +88,9 @@ def _find_visible(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _find_hidden(subject: LintSubject) -> Iterator[Hit]:
-    # of an issue alone the program is a part
-    files = {subject.name: subject.repro, TEST: subject.test, subject.issue_name: subject.body}
+    files = {subject.name: subject.repro, TEST: subject.test}
+    if subject.body is not None:  # of an issue alone the program is a part
+        files[subject.issue_name] = subject.body
     for name, text in files.items():
         for number, line in enumerate((text or "").split("\n"), 1):
             for character in line:

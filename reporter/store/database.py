@@ -108,7 +108,7 @@ _SCHEMA = (
 def find_store_path() -> Path:
     """The file: `BUGREPORT_STORE`, else `store.sqlite3` in the user's data folder."""
     given = os.environ.get(_STORE_VARIABLE)
-    return Path(given) if given else _find_usual_path()
+    return Path(given).expanduser() if given else _find_usual_path()
 
 
 def _find_usual_path() -> Path:

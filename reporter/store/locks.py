@@ -40,6 +40,39 @@ def lock(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def try_lock(path: Path) -> Iterator[bool]:
+    """Whether no other process has this lock, which is held meanwhile; its file goes with it.
+
+    It is not held either where the file cannot be made or locked.
+    """
+    descriptor = _open_and_lock(path)
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            # while it is held: whoever has opened the file sees that it is gone
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            os.close(descriptor)
+
+
+def _open_and_lock(path: Path) -> int | None:
+    """The open file of a lock that is held; None where another process has it, or there is none."""
+    while True:
+        with contextlib.ExitStack() as stack:
+            try:
+                descriptor = _open(path)
+                stack.callback(os.close, descriptor)
+                if not _try_lock(descriptor, path.parent):
+                    return None
+            except UsageError:
+                return None
+            if os.fstat(descriptor).st_nlink:
+                stack.pop_all()
+                return descriptor
+
+
 def name_lock_file(store: Path, *words: str) -> Path:
     """The lock file for a subject, in a folder beside the store; an empty file that may stay."""
     name = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]

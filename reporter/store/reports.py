@@ -37,7 +37,7 @@ class StoredReport:
 
 def compute_key(repro: str) -> str:
     """The key of a report: the text of its repro, whose every byte was tested."""
-    return hashlib.sha256(repro.encode()).hexdigest()[:16]
+    return hashlib.sha256(repro.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def build_stored_report(folder: Path, report: Report, title: str, repro: str) -> StoredReport:

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from reporter.core.errors import UsageError
 from reporter.core.settings import InterpreterOptions
+from reporter.environments.cache_folder import choose_variables
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import make_sandbox
@@ -81,7 +82,8 @@ def probe_interpreters(
     chosen = [replace(usual, python=path) for path in pythons] or [usual]
     found: dict[str, InterpreterInfo] = {}
     for each in chosen:
-        info = interpreter.probe(interpreter.find(each))
+        python = interpreter.find(each)
+        info = interpreter.probe(python, choose_variables(python))
         found.setdefault(str(info.path), info)
     return tuple(found.values())
 

@@ -28,6 +28,7 @@ from reporter.core.progress import PlainProgress
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
 from reporter.environments.environments import Environments
+from reporter.environments.install import Installer
 from reporter.environments.release import Release, parse
 from reporter.store.database import open_store
 from tests.support.places import DATA, ROOT
@@ -104,6 +105,14 @@ def make_interpreter(python: Path, torch: str | None, git: str | None = None) ->
     }
     python.write_text(f"#!/bin/sh\necho 'bugreport-answer:{json.dumps(facts)}'\n")
     python.chmod(0o755)
+
+
+def make_uv(folder: Path, ending: str) -> Installer:
+    """An installer that notes each of its commands in `log`, and then does as `ending` says."""
+    uv = folder / "uv"
+    uv.write_text(f'#!/bin/sh\necho "$*" >> {folder / "log"}\n{ending}\n')
+    uv.chmod(0o755)
+    return Installer(uv, folder / "uv-cache")
 
 
 def rows(path: Path, where: str = "1") -> int:

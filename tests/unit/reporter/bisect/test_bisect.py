@@ -21,6 +21,7 @@ from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import ProcessOptions, TalkOptions
 from reporter.environments import index
+from reporter.environments.release import resolve_nightly_index
 from tests.support.checking import make_interpreter, result
 
 FINALS = tuple(index.Offer(f"2.{n}.0", ((3, 11),), index.PYPI) for n in range(20))
@@ -41,11 +42,13 @@ class Engine:
     def __init__(self, outcome: Callable[[str], str]) -> None:
         self.outcome = outcome
         self.asked: list[str] = []
+        self.indexes: dict[str, str | None] = {}
 
     def run(self, tasks: list[Task], keep: Keep) -> None:
         for task in tasks:
             label = task.release.label
             self.asked.append(label)
+            self.indexes[label] = task.release.index
             keep(result(task, self.outcome(label), git=f"git-of-{label}"))
 
 
@@ -221,6 +224,25 @@ def test_between_two_releases_the_nightlies_are_searched_and_the_ends_not_asked_
     )
     assert len(engine.asked) == len(set(engine.asked))
     assert len(found.points) == len(engine.asked) and "--nightly" in found.command
+
+
+@pytest.mark.parametrize(
+    ("good", "between"),
+    [
+        ("2.10.0", ["2.11.0", "2.12.0"]),
+        ("2.13.0.dev20260104", ["2.13.0.dev20260105", "2.13.0.dev20260106"]),
+    ],
+)
+def test_a_nightly_end_needs_no_index(good: str, between: list[str], search: Search) -> None:
+    """Between a release and a nightly lie releases, between two nightlies nightlies."""
+    engine = Engine(lambda label: "reproduces" if label == NIGHTLIES[-1].version else "fixed")
+    found = search(engine, good=good, bad="nightly")
+    assert found.after and found.after.release == NIGHTLIES[-1].version
+    ends = [good, NIGHTLIES[-1].version]
+    assert engine.asked[:2] == ends and set(engine.asked[2:]) <= set(between)
+    for label, index_of in engine.indexes.items():
+        assert (index_of is not None) == ("dev" in label)
+    assert engine.indexes[NIGHTLIES[-1].version] == resolve_nightly_index(None)
 
 
 def test_where_no_nightly_is_listed_the_releases_are_the_answer(

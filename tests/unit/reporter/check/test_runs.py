@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from reporter.check import runs
 from reporter.store.database import open_store
@@ -27,21 +27,16 @@ def test_a_run_that_begins_beside_the_lock_is_not_taken_over(
 ) -> None:
     path, beside = tmp_path / "store", []
 
-    class SlowLock(FileLock):
+    def lock_slowly(descriptor: int, how: int) -> None:
         """Another command is told that the lock is taken and begins, before its holder goes on."""
+        flock(descriptor, how)
+        if not beside and os.readlink(f"/proc/self/fd/{descriptor}").endswith(".lock"):
+            beside.append("")
+            with open_store(path) as other, runs.begin(other, path, ["a"], "check") as begun:
+                beside.append(begun.id)
 
-        def acquire(self, *args: Any, **options: Any) -> Any:
-            held = super().acquire(*args, **options)
-            if not beside:
-                beside.append("")
-                with (
-                    open_store(path) as other,
-                    runs.begin(other, path, ["a"], "check") as begun,
-                ):
-                    beside.append(begun.id)
-            return held
-
-    monkeypatch.setattr(runs, "FileLock", SlowLock)
+    flock = fcntl.flock
+    monkeypatch.setattr("fcntl.flock", lock_slowly)
     with open_store(path) as store, runs.begin(store, path, ["a"], "check") as run:
         assert run.id not in beside and beside[1]
     # once both are dead, the newest one is gone on with

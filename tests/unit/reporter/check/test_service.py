@@ -24,6 +24,11 @@ REFUSED: list[tuple[list[str], str]] = [
     (["x.py", "--yes"], "--yes is for --comment"),
     (["x.py", "--html", "no/such/folder.html"], "cannot be written"),
     (["--merge", "x.py"], "no result file"),
+    (["--merge", "x.py", "--shard", "1/2"], "leave them out"),
+    (["--merge", "--all"], "leave them out"),
+    (["x.py", "--torch", "2."], "no torch release"),
+    (["x.py", "--torch", ".6"], "no torch release"),
+    (["empty.py"], "empty.py holds no statement, so that it asks nothing"),
     (["x.py", "--timeout", "soon"], "must be a number of seconds"),
 ]
 
@@ -35,6 +40,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
     (tmp_path / "x.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "empty.py").write_text("# nothing\n\n")
     assert run(["check", *words]) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.count("\n") == 1

@@ -113,3 +113,27 @@ def test_a_report_with_words_of_another_version_is_named(
     folder = report(tmp_path / "r", "crash", **verdict)
     with pytest.raises(UsageError, match=f"/r was not written by .*{word}"):
         read_subject(str(folder))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_program(tmp_path: Path) -> None:
+    for name, mark in (("plain.py", b""), ("marked.py", b"\xef\xbb\xbf")):
+        (tmp_path / name).write_bytes(mark + b"import torch\n")
+    (found,) = read_subjects([str(tmp_path)])
+    assert found.text == "import torch\n"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# a comment\n\n  # another one"])
+def test_a_file_without_a_statement_is_told_among_those_of_a_folder(
+    text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.py").write_text(text)
+    with pytest.raises(UsageError, match="holds no statement"):
+        read_subject(str(tmp_path / "empty.py"))
+    (found,) = read_subjects([str(tmp_path)])
+    assert "asks nothing" in found.problem
+
+
+@pytest.mark.parametrize("text", ["pass", "def f(:", "x = (1,", "'a docstring'"])
+def test_what_is_no_program_is_left_to_its_run(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text(text)
+    assert read_subject(str(tmp_path / "x.py")).text == text

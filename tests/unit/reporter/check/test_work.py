@@ -9,15 +9,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from reporter.check import runs
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject, IssueOrigin
 from reporter.check.work import Task, TaskRunner
+from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments
 from reporter.environments.release import Release, parse
 from reporter.report.sections.base import build_section
 from reporter.report.sections.verdict import FailureSection
+from reporter.store.database import open_store
+from reporter.store.reports import compute_key
 from reporter.triage.reading.stated_failure import StatedFailure, StatedSymptom
 from tests.support.checking import checked
 
@@ -67,6 +71,34 @@ def test_nothing_takes_the_place_of_what_an_environment_of_the_tool_has(
     theirs = Pools().build_variables(Path("/usr/bin/python3"))
     assert "PYTHONPATH" not in own and theirs["PYTHONPATH"] == "/own/torch"
     assert "TORCHDYNAMO_DISABLE" not in {**own, **theirs}
+
+
+@pytest.mark.parametrize("error", [UsageError, CannotJudgeError, OSError])
+def test_whatever_goes_wrong_is_a_result(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error("it is in vain")
+
+    monkeypatch.setattr("reporter.check.work.judge_issue", refuse)
+    release = parse("2.6.0")
+    place = Environment(release.label, tmp_path / "python", "2.6.0", "3.11.7", None)
+    subject = CheckSubject("r", "k", "pass", origin=IssueOrigin("", StatedFailure(HANGS)))
+    with TaskRunner(Environments(tmp_path, known={release: place}), Pools()) as bench:
+        found = bench.perform(Task(subject, release))
+    assert (found.outcome, found.detail) == ("cannot_judge", "it is in vain")
+
+
+def test_a_result_can_be_stored_whatever_a_file_is_called(tmp_path: Path) -> None:
+    name = "caf\udce9.py"  # as Python has a name that is not UTF-8
+    subject = CheckSubject(name, compute_key(name), "", problem=f"{name} cannot be read")
+    with TaskRunner(Environments(tmp_path), Pools()) as bench:
+        found = bench.perform(Task(subject, parse("2.6.0")))
+    path = tmp_path / "store"
+    with open_store(path) as store, runs.begin(store, path, ["a"], "check") as run:
+        assert runs.keep(store, run.id, found)
+        assert runs.list_results(store, run.id) == [found]
+    assert (found.repro, found.detail) == ("caf\\udce9.py", "caf\\udce9.py cannot be read")
 
 
 class Mending(Environments):

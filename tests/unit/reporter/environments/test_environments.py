@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
+import venv
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from reporter.core.errors import CannotJudgeError
 from reporter.environments import environments as cache
+from reporter.environments import index
 from reporter.environments.environments import Environments
-from reporter.environments.release import Release
+from reporter.environments.install import Installer
+from reporter.environments.release import Release, build_interpreter_release, identify, parse
+from tests.support.checking import make_interpreter, make_uv
 
 
 def _make_environment(root: Path, release: Release, used: float) -> Path:
@@ -24,6 +30,72 @@ def _make_environment(root: Path, release: Release, used: float) -> Path:
     (folder / "made.json").write_text(json.dumps(marker))
     os.utime(folder / "made.json", (time.time() - used,) * 2)
     return folder
+
+
+def _make_own_interpreter(cache: Path, torch: str) -> Path:
+    """An interpreter of an environment of the tool's own, with a stand-in for torch."""
+    folder = cache / "2.6.0-default" / "env"
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    make_torch(packages, torch)
+    return folder / "bin" / "python"
+
+
+def make_torch(folder: Path, version: str) -> None:
+    (folder / "torch").mkdir(parents=True)
+    (folder / "torch" / "__init__.py").write_text(f"__version__ = {version!r}\n")
+
+
+def test_no_pythonpath_decides_which_torch_an_environment_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUGREPORT_RELEASES", str(tmp_path / "cache"))
+    own = build_interpreter_release(_make_own_interpreter(tmp_path / "cache", "2.6.0"))
+    make_torch(tmp_path / "other", "2.7.0")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "other"))
+    assert Environments(tmp_path / "cache").provide(own).torch == "2.6.0"
+    assert "2.6.0" in identify(own) and "2.7.0" not in identify(own)
+    # an interpreter of the user's runs with the packages that the user has chosen
+    usual = build_interpreter_release(Path(sys.executable))
+    assert Environments(tmp_path / "cache").provide(usual).torch == "2.7.0"
+
+
+def test_a_marker_with_the_login_of_an_index_is_for_its_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "fetch_offers", lambda place=None: ())
+    monkeypatch.setattr(index, "fetch_yanked_offers", lambda place=None: ())
+    make_interpreter(tmp_path / "python", "2.6.0")
+    install = f"""
+[ $1 = venv ] || exit 0
+for folder; do :; done
+mkdir -p $folder/bin && cp {tmp_path / "python"} $folder/bin && touch $folder/pyvenv.cfg"""
+    environments = Environments(tmp_path / "cache", installer=make_uv(tmp_path, install))
+    release = Release("2.6.0", version="2.6.0", index="https://me:secret@example.org/simple")
+    environments.provide(release)
+    (marker,) = (tmp_path / "cache").glob("*/made.json")
+    assert "secret" in marker.read_text() and marker.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("offered", "uv", "says"),
+    [
+        (((3, 14), (3, 15)), True, "its wheels are for Python 3.14, 3.15, in which it cannot comp"),
+        (((3, 5),), False, "it needs Python 3.5, and there is none here"),
+    ],
+)
+def test_the_python_that_a_release_lacks_is_named(
+    offered: tuple[tuple[int, int], ...],
+    uv: bool,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offer = index.Offer("2.6.0", offered, index.PYPI)
+    monkeypatch.setattr(index, "fetch_offers", lambda place=None: (offer,))
+    installer = make_uv(tmp_path, "") if uv else Installer(None, tmp_path)
+    with pytest.raises(CannotJudgeError, match=says):
+        Environments(tmp_path / "cache", installer=installer).provide(parse("2.6.0"))
 
 
 def test_only_folders_are_environments(tmp_path: Path) -> None:

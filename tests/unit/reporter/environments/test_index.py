@@ -20,6 +20,7 @@ from reporter.environments.listing import list_offers
 from reporter.environments.release import Release
 from reporter.environments.selection import Selection, select_releases
 from reporter.store.database import open_store
+from tests.support.checking import make_uv
 
 MACHINE = sysconfig.get_platform().replace("-", "_").replace(".", "_")
 FILES = [
@@ -38,10 +39,14 @@ def served() -> Iterator[tuple[str, list[str]]]:
     """A simple repository on this machine: its URL, and its files, which a test may change."""
     files = list(FILES)
 
+    def link(name: str) -> str:
+        name, _, mark = name.partition(" ")
+        return f'<a href="/files/{name}"{mark and " data-yanked=broken"}>{name}</a>\n'
+
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             is_torch = self.path.startswith("/simple/torch")
-            body = "".join(f'<a href="/files/{name}">{name}</a>\n' for name in files).encode()
+            body = "".join(map(link, files)).encode()
             self.send_response(200 if is_torch else 404)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -66,6 +71,21 @@ def test_the_versions_with_a_wheel_for_this_machine(served: tuple[str, list[str]
         ("2.6.1", ((3, 13),)),
         *((f"2.7.0.dev2025010{day}", ((3, 11),)) for day in (1, 2, 3)),
     ]
+
+
+def test_a_yanked_release_is_installed_where_it_is_named(
+    served: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, files = served
+    tag = f"cp311-cp311-{MACHINE}.whl"
+    files += [f"torch-2.6.9-{tag} yanked", f"torch-2.6.0-cp312-cp312-{MACHINE}.whl yanked"]
+    assert "2.6.9" not in [offer.version for offer in index.fetch_offers(place)]
+    assert [offer.version for offer in index.fetch_yanked_offers(place)] == ["2.6.9"]
+    monkeypatch.setenv("UV_DEFAULT_INDEX", place)
+    environments = Environments(tmp_path, installer=make_uv(tmp_path, "echo here; exit 1"))
+    for version, reason in (("2.6.9", "here"), ("2.6.8", "the index has no wheel of it")):
+        with pytest.raises(CannotJudgeError, match=f"cannot be installed: {reason}"):
+            environments.provide(Release(version, version=version))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +115,7 @@ def test_what_is_not_there_is_said(served: tuple[str, list[str]]) -> None:
 
 
 def test_an_index_of_a_later_api_cannot_be_read(served: tuple[str, list[str]]) -> None:
-    served[1].append('x"></a><meta name="pypi:repository-version" content="2.0"><a href="')
+    served[1].append('x"></a><meta\tname="pypi:repository-version"\tcontent="2.0"><a\thref="')
     with pytest.raises(CannotJudgeError, match=r"cannot be read \(UnsupportedRepoVersionError\)"):
         index.fetch_offers(served[0])
 

@@ -15,27 +15,18 @@ from reporter.core.errors import CannotJudgeError, InstallerEndedError
 from reporter.environments import index
 from reporter.environments.environments import Environments
 from reporter.environments.install import (
-    Installer,
     choose_numpy,
     find_reason,
     list_plainer_builds,
 )
 from reporter.environments.release import Release
-from tests.support.checking import lines
+from tests.support.checking import lines, make_uv
 from tests.support.waiting import until
 
 
 def test_numpy_is_one_that_the_release_can_use() -> None:
     wanted = ["2.0.1", "2.2.2", "2.3.0", "2.3.0.dev20240301", "2.13.0", "2.15.0+cpu"]
     assert [choose_numpy(version) for version in wanted] == ["numpy<2"] * 2 + ["numpy"] * 4
-
-
-def make_uv(folder: Path, ending: str) -> Installer:
-    """An installer that notes each of its commands in `log`, and then does as `ending` says."""
-    uv = folder / "uv"
-    uv.write_text(f'#!/bin/sh\necho "$*" >> {folder / "log"}\n{ending}\n')
-    uv.chmod(0o755)
-    return Installer(uv, folder / "uv-cache")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.environments.release import Release, parse, strip_local_part
+from reporter.environments.release import (
+    Release,
+    build_interpreter_release,
+    parse,
+    strip_local_part,
+)
 from reporter.environments.selection import Selection, select_releases
 from tests.support.wheels import make_wheels
 
@@ -19,9 +24,11 @@ def test_what_a_user_may_name(tmp_path: Path) -> None:
     url = "https://x/torch-2.16.0.dev20261101%2Bcpu-cp311-cp311-linux_x86_64.whl"
     assert parse(url) == Release("2.16.0.dev20261101+cpu", wheel=url)
     assert strip_local_part("2.13.0+cpu") == "2.13.0"
-    for text in ("torch", "2", "", "2.6.0; rm", "gone.whl"):
+    for text in ("torch", "2", "", "2.6.0; rm", "gone.whl", "2.", ".6", "2.6.x", "2.6.0+", "2.²"):
         with pytest.raises(UsageError):
             parse(text)
+        with pytest.raises(UsageError):
+            select_releases(Selection(torch=(text,)))
     names = {
         Release("a", version="2.6.0").folder_name,
         Release("a", version="2.6.0", backend="cpu").folder_name,
@@ -29,6 +36,27 @@ def test_what_a_user_may_name(tmp_path: Path) -> None:
         parse(url).folder_name,
     }
     assert len(names) == 4 and Release(**asdict(parse(url))) == parse(url)
+
+
+@pytest.mark.parametrize(
+    ("index", "backend", "wanted"),
+    [
+        (None, None, "https://download.pytorch.org/whl/nightly/cpu"),
+        (None, "cu126", "https://download.pytorch.org/whl/nightly/cu126"),
+        ("https://example.org/simple", None, "https://example.org/simple"),
+    ],
+)
+def test_a_development_version_is_a_nightly_build(
+    index: str | None, backend: str | None, wanted: str
+) -> None:
+    assert parse("2.16.0.dev20261101", index, backend).index == wanted
+    assert parse("2.16.0rc1").index is None
+
+
+def test_the_name_of_an_interpreter_can_be_stored(tmp_path: Path) -> None:
+    python = Path("/caf\udce9/bin/python")  # as Python has a name that is not UTF-8
+    release = build_interpreter_release(python)
+    assert release.key.encode() and release.python == str(python)
 
 
 def test_what_is_called_alike_is_told_apart(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from reporter.lint.linter import lint
 from reporter.lint.subject import find_python_block, read
 
@@ -25,3 +27,16 @@ def test_what_is_wrong_with_a_file_is_told_of_that_file(tmp_path: Path) -> None:
     found = lint(read(path)).findings
     assert {"title", "headings", "open-fence", "hidden-characters"} <= {each.rule for each in found}
     assert {each.file for each in found} == {"x.md"}
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (f"x = {'-' * 100_000}1\n", {"python"}),  # too deep for Python's parser
+        ("\ufeffx = 1\n", {"hidden-characters"}),
+    ],
+)
+def test_a_program_is_judged_as_python_reads_it(text: str, rules: set[str], tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text(text)
+    assert {each.rule for each in lint(read(path)).findings} == rules

@@ -32,6 +32,14 @@ def test_two_processes_that_decide_on_what_they_read_never_decide_the_same(tmp_p
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_the_store_may_be_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BUGREPORT_STORE", "~/store.sqlite3")
+    assert find_store_path() == tmp_path / "store.sqlite3"
+
+
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
     with open_store(tmp_path / "s") as store:
         with pytest.raises(KeyError), open_transaction(store):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -10,7 +12,50 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.store import locks
-from reporter.store.locks import lock, name_lock_file
+from reporter.store.locks import lock, name_lock_file, try_lock
+
+
+def test_a_lock_whose_file_goes_with_it_is_never_held_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others come while its holder takes the file away, and after that."""
+    path, held = tmp_path / "lock", list[bool]()
+    unlink = os.unlink
+    with contextlib.ExitStack() as others:
+
+        def come_and_unlink(name: Path) -> None:
+            monkeypatch.undo()
+            held.append(others.enter_context(try_lock(path)))
+            unlink(name)
+
+        with try_lock(path) as is_held:
+            assert is_held
+            monkeypatch.setattr(os, "unlink", come_and_unlink)
+        held.append(others.enter_context(try_lock(path)))
+        held.append(others.enter_context(try_lock(path)))
+        assert held.count(True) == 1
+    assert not path.exists()
+
+
+def test_a_lock_that_was_opened_before_its_file_went_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, flock = tmp_path / "lock", fcntl.flock
+
+    def come_late(descriptor: int, how: int) -> None:
+        monkeypatch.undo()
+        path.unlink()
+        flock(descriptor, how)
+
+    monkeypatch.setattr("fcntl.flock", come_late)
+    with try_lock(path) as is_held, try_lock(path) as is_held_again:
+        assert is_held and not is_held_again
+
+
+def test_where_no_lock_can_be_made_none_is_held(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with try_lock(tmp_path / "file" / "lock") as is_held:
+        assert not is_held
 
 
 def never() -> None:
