@@ -29,6 +29,7 @@ def choose_output(options: FolderOptions) -> Iterator[Path]:
             --resume.
     """
     named = options.resume or options.output
+    _refuse_unstorable(named or options.cwd)
     if named is None:
         folder = _make_free(options.cwd)
         try:
@@ -55,6 +56,17 @@ def _make_free(cwd: Path) -> Path:
             folder = cwd / f"{DEFAULT_FOLDER}-{number}"
         except OSError as error:
             raise _build_refusal(folder, cwd, error) from None
+
+
+def _refuse_unstorable(folder: Path) -> None:
+    """Refuses a path that the store cannot hold: it knows every report by its folder."""
+    try:
+        str(folder.absolute()).encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"{folder} has a name that is not UTF-8, so that no report can be kept there; choose"
+            " another with -o DIR"
+        ) from None
 
 
 def _check_writable(folder: Path) -> None:

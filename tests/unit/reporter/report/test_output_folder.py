@@ -74,3 +74,10 @@ def test_a_finished_report_is_not_resumed_minutes_before_it_is_refused(tmp_path:
     finished = Options(resume=tmp_path)
     assert "earlier report" in refusal(lambda: choose_output(finished))
     assert choose_output(Options(resume=tmp_path, force=True)) == tmp_path
+
+
+def test_a_folder_that_the_store_cannot_hold_is_refused_before_the_run(tmp_path: Path) -> None:
+    folder = tmp_path / "caf\udce9"  # as Python has a name that is not UTF-8
+    for options in (Options(output=folder / "report"), Options(cwd=folder)):
+        message = refusal(lambda chosen=options: choose_output(chosen))
+        assert "has a name that is not UTF-8" in message and "-o DIR" in message
