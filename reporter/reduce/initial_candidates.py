@@ -8,14 +8,15 @@ The first that shows the failure in a worker is where reduction starts.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from anonymizer.graph import recipes
 from anonymizer.graph.compilation import add_reloading
-from anonymizer.graph.ir import Graph, give_written_state
+from anonymizer.graph.ir import Graph, Input, Recipe, give_written_state
 from anonymizer.graph.ir_json import UNREADABLE, read_graph
-from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.graph.repro import CACHED, DERIVATIVE_CHECKS, ReproAssertion
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.protocol.captured_graph import GraphJson
 from collectors.protocol.graphs import CaptureWay
@@ -39,6 +40,9 @@ QUICKER: Mapping[Layer, Backend] = {
     Layer.DYNAMO: Backend.EAGER,
     Layer.AOT_AUTOGRAD: Backend.AOT_EAGER,
 }
+
+#: Points at which a derivative is tried: all of three matrices, or of four vectors.
+_MOST_POINTS = 27
 
 
 def choose_cheaper_backend(assertion: ReproAssertion, layer: Layer) -> ReproAssertion | None:
@@ -78,6 +82,26 @@ def build_graph_candidates(
         given = give_written_state(graph) if _compares_state(assertion) else graph
         for form in (graph,) if given is graph else (given, graph):
             yield from _list_candidates(form, level, way, assertion, layer)
+    if assertion.backward in DERIVATIVE_CHECKS:
+        yield from (Candidate(point, assertion) for point in _list_points(graph))
+
+
+def _list_points(graph: Graph) -> Iterator[Graph]:
+    """The graph at the points where formulas of derivatives divide by zero: each input all zeros,
+    all ones or the identity, which no distribution makes of several inputs at once.
+    """
+    points = itertools.product(*map(_list_simple_values, graph.inputs))
+    for point in itertools.islice(points, _MOST_POINTS):
+        given = zip(graph.inputs, point)
+        yield replace(graph, inputs=tuple(replace(item, recipe=recipe) for item, recipe in given))
+
+
+def _list_simple_values(item: Input) -> tuple[Recipe, ...]:
+    if not item.meta.is_float:
+        return (item.recipe,)
+    shape = item.meta.shape
+    is_square = len(shape) > 1 and shape[-1] == shape[-2] > 1
+    return (Recipe("zeros"), Recipe("ones"), *((Recipe("eye"),) if is_square else ()))
 
 
 def _compares_state(assertion: ReproAssertion) -> bool:

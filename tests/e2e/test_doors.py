@@ -107,6 +107,16 @@ PUBLIC = ("Model", "backward", "grad", "setup_context", "generate_vmap_rule", "j
         ),
         pytest.param(
             *(
+                "derivatives/householder_product_of_a_singular_reflector",
+                "wrong_gradient",
+                {"eager"},
+                5,
+                "householder_product",
+            ),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(
                 "derivatives/own_function_in_nested_forward_mode",
                 "wrong_gradient",
                 {"eager"},

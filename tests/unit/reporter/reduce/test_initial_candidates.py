@@ -188,3 +188,29 @@ def test_state_that_a_call_writes_to_is_given_first_where_what_it_leaves_is_comp
     assert list_kinds(compare_inputs=True)[0] == "input"
     assert "buffer" in list_kinds(compare_inputs=True)
     assert set(list_kinds(compare_inputs=True, compiler="aoti")) == {"buffer"}
+
+
+def test_a_derivative_is_at_last_tried_where_inputs_are_zeros_ones_or_the_identity() -> None:
+    def list_inputs(backward: str) -> set[tuple[str, ...]]:
+        sizes = {"x0": [3, 1], "x1": [1], "x2": [2, 2]}
+        layout = {"stride": None, "dtype": "float64", "device": "cpu", "requires_grad": True}
+        inputs = [
+            {"name": name, "kind": "input", "meta": {**layout, "shape": shape}}
+            for name, shape in sizes.items()
+        ]
+        node = {"name": "a", "op": "function", "target": "torch.addmm", "kwargs": {}, "block": []}
+        args = [{"ref": name} for name in sizes]
+        captured: Any = {
+            "inputs": inputs,
+            "nodes": [{**node, "args": args, "meta": None}],
+            "outputs": [{"ref": "a"}],
+        }
+        assertion = ReproAssertion("wrong_gradient", backward=backward, compiler="eager")
+        found = build_graph_candidates(captured, ONCE, assertion, "eager")
+        graphs = [item.content for item in found if isinstance(item.content, Graph)]
+        return {tuple(item.recipe.kind for item in graph.inputs) for graph in graphs}
+
+    points = list_inputs("gradcheck")
+    assert {("zeros", "ones", "eye"), ("ones", "zeros", "zeros")} <= points
+    assert not any(kinds[0] == "eye" for kinds in points)
+    assert not any("zeros" in kinds for kinds in list_inputs("sum"))
