@@ -28,6 +28,26 @@ def add_reloading(assertion: ReproAssertion) -> ReproAssertion:
     return replace(assertion, steps=steps, prelude=prelude)
 
 
+def is_reloaded(assertion: ReproAssertion) -> bool:
+    """Whether the repro saves and loads the exported program."""
+    return _RELOAD in assertion.steps
+
+
+def write_saving(assertion: ReproAssertion, model: str, args: str) -> str:
+    """The expression that saves what is exported, and nothing after it; it needs `io`.
+
+    The arguments are those of `write_export`: `model`, `args`.
+    """
+    steps = assertion.steps[: assertion.steps.index(_RELOAD)]
+    saved = replace(assertion, compiler=Compiler.EXPORT, steps=steps)
+    return f"torch.export.save({write_export(saved, model, args)}, io.BytesIO())"
+
+
+def drop_reloading(prelude: str) -> str:
+    """A prelude without the function that saves and loads a program."""
+    return prelude.replace(_RELOADING.partition("\n")[2].strip("\n"), "").strip("\n")
+
+
 def wrap_in_module(body: ReproBody) -> ReproBody:
     """The body with its function as the `forward` of a module; torch.export takes nothing else.
 

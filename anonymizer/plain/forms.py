@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
+from anonymizer.graph.compilation import is_reloaded
 from anonymizer.graph.repro import CACHED, ReproAssertion
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Differentiation, Kind
 from collectors.protocol.repro_words import Property
@@ -59,6 +60,8 @@ class PlainForm(enum.Flag):
     UNSEEDED = enum.auto()
     #: The program is exported, and not called.
     EXPORTED = enum.auto()
+    #: It is exported and saved, and not loaded.
+    SAVED = enum.auto()
     #: The only output is taken out of the tuple that is returned.
     FIRST = enum.auto()
     #: What gradients are asked for may have none; beside others that counts as zero.
@@ -123,6 +126,8 @@ def _list_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
 def _list_exported_forms(assertion: ReproAssertion) -> Iterator[PlainForm]:
     fails_alone = assertion.kind == Kind.CRASH and not assertion.calls
     if assertion.compiler in EXPORTERS and fails_alone:
+        if is_reloaded(assertion):
+            yield PlainForm.SAVED
         yield PlainForm.EXPORTED
     if assertion.compiler == Compiler.ONNX and assertion.kind != Kind.CRASH:
         yield PlainForm.FIRST

@@ -10,7 +10,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from anonymizer.graph.compilation import write_compilation, write_export
+from anonymizer.graph.compilation import (
+    drop_reloading,
+    write_compilation,
+    write_export,
+    write_saving,
+)
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.randomness import is_seed, write_seed
 from anonymizer.graph.repro import (
@@ -101,6 +106,8 @@ def _write(call: PlainCall, example: str) -> str:
     if alone:  # an expression needs no function of its own
         script = replace(script, definitions="")
     prelude_imports, prelude = assertion.split_prelude()
+    if PlainForm.SAVED in call.form:
+        prelude = drop_reloading(prelude)
     end = _write_end(call, example, alone)
     unset = _list_unset_globals(script.definitions)
     known_globals = [f"{' = '.join(unset)} = None"] if unset else []
@@ -120,8 +127,9 @@ def _write_end(call: PlainCall, example: str, alone: str) -> list[str]:
     """Everything after the definitions."""
     script, assertion = call.script, call.assertion
     setup = [script.called.setup] if script.called.setup else []
-    if PlainForm.EXPORTED in call.form:
-        return [*setup, *_add_inputs(call, [write_export(assertion, call.eager, call.listed)])]
+    if call.form & (PlainForm.EXPORTED | PlainForm.SAVED):
+        write = write_saving if PlainForm.SAVED in call.form else write_export
+        return [*setup, *_add_inputs(call, [write(assertion, call.eager, call.listed)])]
     if assertion.compiler == Compiler.EAGER:
         return [*setup, *_add_inputs(call, check_eager(call, alone))]
     compiled = script.called.compiled or write_compilation(

@@ -39,8 +39,11 @@ def _read_size(size: Any) -> int:
 
 
 def _read_symbols(value: torch.Tensor) -> Symbols:
-    """The sizes of a tensor, those that vary as the text of their expression."""
-    return [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
+    """The sizes of a tensor, those that vary as the text of their expression; one that the program
+    has fixed since is a number (`5` of a weight that the dimension is multiplied with).
+    """
+    texts = map(str, value.shape)
+    return [int(text) if text.isdigit() else text for text in texts]
 
 
 def read_tensor_meta(value: torch.Tensor) -> TensorLayout:

@@ -38,6 +38,10 @@ PUBLIC = ("Model", "backward", "grad", "setup_context", "generate_vmap_rule", "j
             marks=pytest.mark.slow,
         ),
         pytest.param(
+            *("export/saved_full_batch", "crash", {"export"}, 11, "torch.export"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             *("export/copy_of_tensor", "crash", {"export", "dynamo"}, 9, "torch.export"),
             marks=pytest.mark.slow,
         ),

@@ -331,9 +331,16 @@ def test_a_program_is_saved_and_loaded_where_that_is_what_fails() -> None:
     assertion = ReproAssertion("crash", compiler="export", steps=("decompose", "save", "unflatten"))
     exported = "torch.export.export(model, (x,)).run_decompositions()"
     assert end(MODULE, assertion, PlainForm.EXPORTED)[-1] == f"torch.export.unflatten({exported})"
-    text = render_plain(MODULE, add_reloading(assertion), PlainForm.EXPORTED)
+    reloaded = add_reloading(assertion)
+    text = render_plain(MODULE, reloaded, PlainForm.EXPORTED)
     assert text.splitlines()[-1] == f"torch.export.unflatten(reload({exported}))"
     assert "import io" in text and "    return torch.export.load(file)\n" in text
+    # where saving it fails, nothing is loaded
+    assert next(iter(list_plain_forms(reloaded, draws=False))) == PlainForm.SAVED
+    text = render_plain(MODULE, reloaded, PlainForm.SAVED)
+    assert text.splitlines()[-1] == f"torch.export.save({exported}, io.BytesIO())"
+    assert text.startswith("import io\n") and "load" not in text
+    assert PlainForm.SAVED not in list_plain_forms(assertion, draws=False)
 
 
 def test_an_operator_whose_backward_pass_fails_is_differentiated() -> None:
