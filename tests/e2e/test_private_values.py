@@ -29,6 +29,7 @@ def test_values_leave_only_when_they_are_named(tmp_path: Path) -> None:
     refused = create(tmp_path, "needs_private_values")
     assert refused.returncode == 125, refused.stderr
     assert "--allow-values" in refused.stderr and "thresholds" in refused.stderr
+    assert re.search(r"; [1-9]\d* programs? (was|were) tried;", refused.stderr)
     assert json.loads(refused.stdout)["verdict"]["kind"] == "wrong_result"
     assert not (tmp_path / "report" / "repro.py").exists()
 
