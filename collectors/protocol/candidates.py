@@ -11,9 +11,10 @@ from .repro_words import CandidateOutcome
 from .variation import BisectCount, Overrides
 
 #: What is run before a repro of an exported program where Python is to do all of it: exporting
-#: hands back the module, packaging, saving and loading the program. Needs torch 2.1.
+#: hands back the module, packaging, saving and loading the program; what is loaded or unflattened
+#: has state of its own, as `ExportedProgram.module` has not. Needs torch 2.1.
 EXPORTS_AS_MODULES = """\
-import torch, torch._inductor
+import copy, torch, torch._inductor
 class Program:
     def __init__(self, module): self.own = module
     def __call__(self, *args):
@@ -21,12 +22,16 @@ class Program:
         return out if isinstance(out, tuple) else (out,)
     def module(self, *_, **__): return self.own
     def run_decompositions(self, *_, **__): return self
+    def copy(self):
+        try: return Program(copy.deepcopy(self.own))
+        except Exception: return self
 torch.export.export = torch.export.draft_export = lambda module, *_, **__: Program(module)
 saved = {}
 torch.export.save = lambda program, file, *_, **__: saved.update({str(file): program})
-torch.export.load = lambda file, *_, **__: saved[str(file)]
+torch.export.load = lambda file, *_, **__: saved[str(file)].copy()
 torch.onnx.export = lambda module, *_, **__: Program(module)
-torch.export.unflatten = torch._inductor.aoti_load_package = lambda program, *_, **__: program.own
+load = lambda program, *_, **__: program.copy().own
+torch.export.unflatten = torch._inductor.aoti_load_package = load
 torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
 """
 

@@ -237,3 +237,40 @@ def test_what_eager_refuses_is_still_read_by_the_program(pool: WorkerPool) -> No
     wanted = make_matcher(Signature(Kind.ACCEPTS_INVALID))
     found = PlainSearch(pool, wanted).find(made.build_parts(), made.draws)
     assert found is not None and "* 0.5" in found.text
+
+
+LEVEL = """\
+import io
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("level", torch.ones(1))
+
+    def forward(self):
+        self.level = 0.9 * self.level
+        return self.level.sqrt()
+
+def reload(program):
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    return torch.export.load(file)
+
+program = torch.export.export(Model(), ())
+package = torch._inductor.aoti_compile_and_package(program)
+for made in (
+    torch._inductor.aoti_load_package(package),
+    torch.export.unflatten(program),
+    reload(program).module(),
+):
+    model = Model()
+    for _ in range(2):
+        torch.testing.assert_close(made(), model())
+    assert program.module().level == 1
+"""
+
+
+def test_in_a_control_run_what_is_loaded_has_buffers_of_its_own() -> None:
+    answer = run_control(Path(interpreter.WARM), LEVEL, 120)
+    assert answer.outcome == "passes", answer.stderr
