@@ -37,19 +37,25 @@ def _list_parts(node: Any) -> list[ast.expr]:
         return [node.value]
     if isinstance(node, ast.Dict):
         return node.values
+    if isinstance(node, ast.DictComp):
+        return [node.value]
+    if isinstance(node, ast.ListComp):
+        return [node.elt]
     return list(node.elts) if isinstance(node, (ast.Tuple, ast.List)) else []
 
 
 def _is_module(node: ast.expr) -> bool:
+    """Whether an expression is a module or an object by its name; what a call of one returns is
+    none.
+    """
     text = ast.unparse(node)
-    return (
-        text.split(".")[0] in ("torch", "nn", "F", "math", "operator", "functools", "self")
-        or text == "super()"
-    )
+    names = ("torch", "nn", "F", "math", "operator", "functools", "self")
+    is_named = not isinstance(node, ast.Call) and text.split(".")[0] in names
+    return is_named or text == "super()"
 
 
 def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Replace a call, an operator or a tuple by one of its parts."""
+    """Replace a call, an operator, a tuple or a comprehension by one of its parts."""
     kinds = (
         ast.Call,
         ast.BinOp,
@@ -61,6 +67,8 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
         ast.Tuple,
         ast.List,
         ast.Dict,
+        ast.DictComp,
+        ast.ListComp,
     )
     for index, location in enumerate(find_expressions(program, kinds)):
         if isinstance(getattr(location[3], "ctx", None), (ast.Store, ast.Del)) or location[1] in (

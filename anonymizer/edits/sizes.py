@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from anonymizer.source.locations import change_each, copy_with_place, find_expressions, put_at
@@ -111,20 +111,34 @@ def drop_padding(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def shrink_dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Every occurrence of a size in inputs and parameters shrinks at once."""
-    sizes = {value for _, value in _list_integers(program) if value > 2}
+    """Every occurrence of a size in inputs and parameters shrinks at once, then those of the
+    definitions alone: a width may be another dimension's size by chance.
+    """
+    yield from _shrink(program, lambda each: (each.definitions, each.inputs))
+    given = {value for _, value in _list_integers(program.inputs)}
+    yield from _shrink(program, lambda each: (each.definitions,), given)
+
+
+def _shrink(
+    program: SourceProgram,
+    list_trees: Callable[[SourceProgram], Sequence[ast.AST]],
+    among: Collection[int] | None = None,
+) -> Iterator[SourceProgram]:
+    """The sizes in some parts of a program; `among`: only these."""
+    found = (value for tree in list_trees(program) for _, value in _list_integers(tree))
+    sizes = {value for value in found if value > 2 and (among is None or value in among)}
     for size in sorted(sizes, reverse=True):
         for smaller in dict.fromkeys((2, 4, 8, size // 2)):
             if smaller < size:
                 made = copy.deepcopy(program)
-                for node, value in _list_integers(made):
-                    node.value = value // size * smaller if value % size == 0 else value
+                for tree in list_trees(made):
+                    for node, value in _list_integers(tree):
+                        node.value = value // size * smaller if value % size == 0 else value
                 yield made
 
 
-def _list_integers(program: SourceProgram) -> Iterator[tuple[ast.Constant, int]]:
-    """The whole numbers in the program's text, with their nodes."""
-    for tree in (program.definitions, program.inputs):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and type(node.value) is int:
-                yield node, node.value
+def _list_integers(tree: ast.AST) -> Iterator[tuple[ast.Constant, int]]:
+    """The whole numbers in a text, with their nodes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            yield node, node.value
