@@ -137,6 +137,14 @@ PUBLIC = ("Model", "backward", "grad", "setup_context", "generate_vmap_rule", "j
             *("ranks/one_rank_min_uint8", "wrong_result", {"inductor"}, 7, "min"),
             marks=pytest.mark.slow,
         ),
+        pytest.param(
+            *("ranks/ddp_darkest_level", "wrong_result", {"inductor"}, 5, "min"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("ranks/fsdp_flag_becomes_bool", "wrong_metadata", {"inductor"}, 5, "any"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_report_has_the_few_lines_that_show_the_failure(
