@@ -122,7 +122,7 @@ def run(request: CandidateRequest, folder: str) -> int:
 
     Raises nothing: every ending of the text is an outcome.
     """
-    out = os.path.join(folder, "out")
+    out, own = os.path.join(folder, "out"), os.getpid()
     path = os.path.join(os.getcwd(), "repro.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(request["text"])
@@ -152,6 +152,11 @@ def run(request: CandidateRequest, folder: str) -> int:
         answer = {"outcome": CandidateOutcome.PASSES, "failure": None, "exit": 0}
     except BaseException as error:  # a candidate may raise anything
         answer = _describe_ending(error, path)
+    if os.getpid() != own:
+        # the text has forked: this end is not the candidate's, and an interpreter that shuts down
+        # waits for the thread of faulthandler, which no fork has
+        _flush()
+        os._exit(answer["exit"])
     faulthandler.cancel_dump_traceback_later()
     answer["compilations"] = counters.count_compilations() - before
     if counter is not None:

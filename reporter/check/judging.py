@@ -42,6 +42,7 @@ _NO_COMPILER = re.compile(
     r"InvalidCxxCompiler|No working C\+\+ compiler|Failed to find C compiler|g\+\+: (command )?not"
     r" found"
 )
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded")
 _NOT_THERE = ("ImportError", "ModuleNotFoundError")
 #: A package beside torch that torch itself or the repro would import, such as onnxscript.
 _NO_PACKAGE = re.compile(r"^No module named '(?!torch\b|functorch\b)")
@@ -134,6 +135,8 @@ def _excuse(
         return "it ran out of memory"
     if answer.outcome == CandidateOutcome.TIMEOUT:
         return f"no end within {limit:g} s"
+    if _NO_ROOM.search(words):
+        return f"the disk is full ({_shorten(said)})"
     if _NO_DEVICE.search(words):
         return f"missing device ({_shorten(said)})"
     if _NO_COMPILER.search(f"{said}\n{words}\n{answer.stderr}"):

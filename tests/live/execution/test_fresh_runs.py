@@ -112,6 +112,19 @@ def test_what_a_fork_leaves_running_ends_with_it(fresh: FreshRuns) -> None:
     until(lambda: not is_running(int(answer.stdout)), "the end of what it started")
 
 
+def test_what_a_program_forks_says_nothing_of_its_end(fresh: FreshRuns) -> None:
+    program = """\
+import os
+if os.fork() == 0:
+    raise ValueError("of the child")
+os.wait()
+os._exit(0)
+"""
+    for run in (fresh.run_cold, fresh.run_fresh):
+        answer = run(program, PATIENCE)
+        assert (answer.outcome, answer.failure) == ("passes", None)
+
+
 def test_without_its_template_a_run_is_cold(tmp_path: Path) -> None:
     with PreloadedProcess(Path(os.devnull), tmp_path) as preloaded:  # which is no interpreter
         runs = FreshRuns(interpreter.COLD, tmp_path, preloaded)

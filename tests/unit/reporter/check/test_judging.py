@@ -67,6 +67,12 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
         "reproduces",
         "",
     ),
+    (
+        fails("CppCompileError", "fatal error: can't write: No space left on device", "f"),
+        None,
+        "cannot_judge",
+        "the disk is full",
+    ),
     (Answer("timeout"), LOWERING, "cannot_judge", "no end within 9 s"),
     (Answer("timeout"), Signature(Kind.HANG), "reproduces", "no end"),
     (Answer("cannot_judge", stdout="needs CUDA\n"), LOWERING, "cannot_judge", "needs CUDA"),
