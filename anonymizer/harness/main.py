@@ -93,20 +93,22 @@ def _try_eager(run: str) -> list[str]:
 
 def _expect_refusal(assertion: ReproAssertion, eager: str, compiled: str) -> list[str]:
     """Eager raises, and the compiled call ought to."""
+    accepts = assertion.kind == Kind.ACCEPTS_INVALID
     lines = [
         "try:",
         f"    {eager}",
         "except Exception as error:",
         '    print("eager raises", type(error).__name__)',
+        *(["    refused = error"] if accepts else []),
         "else:",
         f"    {CANNOT_JUDGE_STATEMENT}",
         "try:",
         f"    {compiled}",
         *AS_EAGER,
     ]
-    if assertion.kind == Kind.ACCEPTS_INVALID:
-        message = "accepts invalid: eager raises, the compiled call returns"
-        lines.append(f'raise AssertionError("{message}")')
+    if accepts:
+        message = "accepts invalid: the compiled call returns where eager raises {refused}"
+        lines.append(f'raise AssertionError(f"{message}")')
     return lines
 
 

@@ -21,6 +21,8 @@ from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 
 VERSION = 1
 _FRAMES = 6
+#: How many of the words of two refusals agree, where they are of one thing.
+_SAME_REFUSAL = 0.8
 
 _NORMAL: tuple[tuple[str, str], ...] = (
     (r"0x[0-9a-fA-F]+", "ADDR"),
@@ -41,6 +43,10 @@ _FAKE_CALL = re.compile(
     r"(?P<quote>['\"])(?P<said>.*)(?P=quote)\)$",
     re.MULTILINE,
 )
+
+
+#: The innermost line of a traceback, where that is a statement that raises.
+_RAISED = re.compile(r"^ +File [^\n]*\n +(?:raise|assert)\b[^\n]*(?:\n +[~^ ]+)?\n\S", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -137,6 +143,23 @@ def sign_crash(kind: Kind, layer: Layer | None, failure: Failure) -> Signature:
     )
 
 
+def sign_refusal(layer: Layer | None, failure: Failure) -> Signature:
+    """The signature of what eager mode refuses and the compiled call returns.
+
+    Args:
+        layer: the one that lets it pass.
+        failure: what eager mode raises. Its words count unless a statement of the program has
+            composed them; torch's operators raise below the program's own frames.
+    """
+    is_composed = _RAISED.search(str(failure.get("traceback", ""))) is not None
+    return Signature(
+        Kind.ACCEPTS_INVALID,
+        layer,
+        exception=str(failure.get("exception")),
+        message=None if is_composed else normalize(str(failure.get("first_line", ""))),
+    )
+
+
 def read_fake_call(failure: Failure) -> str:
     """The key line of Dynamo's fake call of an operator, with what that one says: the heading is
     the same for all (`torch/_dynamo/utils.py`, `_get_fake_value_impl`, 2.13). Empty for others.
@@ -202,10 +225,11 @@ def is_same_failure(wanted: Signature, seen: Signature) -> bool:
             # such things
             stands_out = seen.error_ratio is None or seen.error_ratio >= FARTHER_THAN_EAGER
             return stands_out and set(seen.undefined) <= set(wanted.undefined)
-        case Kind.ACCEPTS_INVALID | Kind.HANG:
-            return True
+        case Kind.ACCEPTS_INVALID:
+            return _is_same_refusal(wanted.message, seen.message)
         case (
-            Kind.GRAPH_BREAK
+            Kind.HANG
+            | Kind.GRAPH_BREAK
             | Kind.RECOMPILES
             | Kind.UNSUPPORTED
             | Kind.INVALID_PROGRAM
@@ -221,6 +245,16 @@ def is_same_failure(wanted: Signature, seen: Signature) -> bool:
         ):
             return True
     assert_never(wanted.kind)
+
+
+def _is_same_refusal(wanted: str | None, seen: str | None) -> bool:
+    """Whether eager mode says the same, of what may have fewer dimensions; a plain program does not
+    tell what it says.
+    """
+    if wanted is None or seen is None:
+        return True
+    words, others = _find_words(wanted), _find_words(seen)
+    return len(words & others) >= _SAME_REFUSAL * min(len(words), len(others))
 
 
 #: Beginnings of the assertion messages of a repro (`anonymizer.harness`, `anonymizer.plain`), and
@@ -258,9 +292,18 @@ def sign_assertion(message: str, wanted: Signature | None = None) -> Signature |
         if message.startswith(prefix):
             rest = message.removeprefix(prefix).strip()
             return Signature(
-                kind=kind, property=_read_property(rest), error_ratio=_read_ratio(rest)
+                kind=kind,
+                message=_read_refusal(rest),
+                property=_read_property(rest),
+                error_ratio=_read_ratio(rest),
             )
     return None
+
+
+def _read_refusal(text: str) -> str | None:
+    """What eager mode says where the compiled call returns."""
+    found = re.match(r"the compiled call returns where eager raises (.+)", text)
+    return normalize(found[1]) if found else None
 
 
 def _read_property(text: str) -> str | None:

@@ -23,7 +23,7 @@ from reporter.core.kinds import (
     Symptom,
     assert_never,
 )
-from reporter.core.signature import Signature, sign_crash
+from reporter.core.signature import Signature, sign_crash, sign_refusal
 from reporter.diagnose import stacks, unsupported_features
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.differences import judge_difference, judge_stale_gradient
@@ -214,7 +214,7 @@ def _judge_rejected_call(runner: LadderRunner) -> Diagnosis:
         f"Eager refuses the call with {eager.failure['exception']}; the compiled call returns a"
         " result.",
         (EAGER, AGAIN, *names),
-        signature=Signature(Kind.ACCEPTS_INVALID, layer, exception=eager.failure["exception"]),
+        signature=sign_refusal(layer, eager.failure),
         failure=eager.failure,
         reproduced=measure_steadiness(runner, _returns),
     )

@@ -19,6 +19,7 @@ from reporter.core.signature import (
     read_torch_frames,
     sign_assertion,
     sign_crash,
+    sign_refusal,
 )
 
 
@@ -457,3 +458,43 @@ def test_an_internal_assertion_is_torchs_own_whoever_called_the_operator() -> No
     assert is_same_crash(
         wanted, sign_crash(Kind.CRASH, Layer.EAGER, {**failure, "first_line": again})
     )
+
+
+def refusal(said: str, statement: str = "return torch.addmm(bias, a, b)") -> Signature:
+    traceback = (
+        "Traceback (most recent call last):\n"
+        f'  File "program.py", line 7, in forward\n    {statement}\n'
+        f"           ^^^^^^^^^^^^^^^^^^^^^\nRuntimeError: {said}\n"
+    )
+    failure = {"exception": "RuntimeError", "first_line": said, "traceback": traceback}
+    return sign_refusal(Layer.INDUCTOR, failure)
+
+
+EXPANDED = "The expanded size of the tensor (1) must match the existing size (64) at dimension 0."
+
+
+@pytest.mark.parametrize(
+    ("said", "is_same"),
+    [
+        (EXPANDED.replace("64", "2"), True),
+        (EXPANDED + "  Target sizes: [1, 1].", True),
+        ("mat1 and mat2 shapes cannot be multiplied (2x1 and 2x1)", False),
+        ("expected m1 and m2 to have the same dtype, but got: float != c10::Half", False),
+    ],
+)
+def test_what_eager_refuses_is_the_same_in_the_smaller_program(said: str, is_same: bool) -> None:
+    prefix = "accepts invalid: the compiled call returns where eager raises "
+    seen = sign_assertion(prefix + said)
+    assert seen is not None and seen.kind == Kind.ACCEPTS_INVALID
+    assert is_same_failure(refusal(EXPANDED), seen) is is_same
+
+
+def test_words_of_the_program_are_no_part_of_what_eager_refuses() -> None:
+    own = refusal("secret refused", 'raise RuntimeError("secret refused")')
+    assert own.message is None and own.exception == "RuntimeError"
+    seen = sign_assertion("accepts invalid: the compiled call returns where eager raises text1")
+    assert seen is not None and is_same_failure(own, seen)
+    # neither a plain program nor one of an earlier version says what eager mode said
+    for message in ("Exception not raised", "accepts invalid: eager raises"):
+        silent = sign_assertion(message)
+        assert silent is not None and is_same_failure(refusal(EXPANDED), silent)
