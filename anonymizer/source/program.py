@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections import Counter, OrderedDict, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
@@ -22,10 +23,13 @@ _DISPLAYS = (
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Builtins that compute no tensor whatever they are given.
 _BUILTINS = frozenset(dir(builtins)) - {"abs", "divmod", "max", "min", "pow", "round", "sum"}
+_CONTAINERS = (list, dict, set, str, bytearray, deque, OrderedDict, Counter)
+#: What tensors and NumPy's arrays have, too; not `values`, which sparse tensors alone have.
+_OF_ARRAYS = frozenset("add copy index partition sort split subtract".split())
 #: Methods of Python's containers and texts that no tensor has.
-CONTAINER_METHODS = frozenset(
-    "append extend insert pop items keys values get update setdefault remove discard clear format"
-    " join split startswith endswith".split()
+CONTAINER_METHODS = (
+    frozenset(name for each in _CONTAINERS for name in dir(each) if not name.startswith("_"))
+    - _OF_ARRAYS
 )
 #: What asks a tensor for its sizes and computes none.
 _SIZE_METHODS = frozenset(("size", "dim", "numel"))

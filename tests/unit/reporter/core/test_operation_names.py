@@ -146,11 +146,23 @@ def program():
             "    return (torch.ones(2), collections.deque([1]))",
             "deque.pop",
         ),
+        (
+            "def program():\n    attr1 = collections.OrderedDict()\n    def repro(x):\n"
+            "        x.unsqueeze(1)\n        attr1.move_to_end(1)",
+            "OrderedDict.move_to_end",
+        ),
         ("def repro(x):\n    y = []\n    y.append(x)", "append"),
     ],
 )
 def test_a_method_of_what_outlives_the_call_is_named_with_its_type(program: str, name: str) -> None:
     assert list_python_words(program) == (name,)
+
+
+def test_methods_of_containers_are_no_operations_but_those_that_tensors_have() -> None:
+    program = "def repro(x, y):\n    y.move_to_end(1)\n    y.rotate(1)\n    return x.unsqueeze(1)"
+    assert list_operators(program) == ("unsqueeze",)
+    assert list_operators("def repro(x):\n    return x.split(2)") == ("split",)
+    assert list_operators("def repro(x):\n    return x.add(x)") == ("add",)
 
 
 def test_names_that_rewriting_made_up_are_none() -> None:
