@@ -159,13 +159,23 @@ def find_public_reference(value: Any) -> Optional[NamedReference]:
         known = resolve(dotted)
         wrapped = getattr(value, "__wrapped__", None)
         if known is value or wrapped is not None and wrapped is known:
-            return _resolve(_find_shortest(module, qualname, known))
+            listed = _find_listed_name(module, qualname, value)
+            return _resolve(_find_shortest(module, listed, known))
         # where a package offers a function under the name of its module (`scan.scan`), the path
         # to the module leads to the function
         package = module.rpartition(".")[0] + "." + qualname
         if resolve(package) is value:
             return _resolve(_find_shortest(module.rpartition(".")[0], qualname, value))
     return None
+
+
+def _find_listed_name(module: str, own: str, value: Any) -> str:
+    """The name under which a module of Python lists an object first: `weakref.ref`, which calls
+    itself `ReferenceType`. NumPy's list is in no order that means anything.
+    """
+    names = vars(sys.modules[module]) if module in sys.modules else {}
+    listed = names.get("__all__", ()) if module.split(".")[0] != "numpy" else ()
+    return next((each for each in listed if names.get(each) is value), own)
 
 
 def _find_shortest(module: str, qualname: str, value: Any) -> str:

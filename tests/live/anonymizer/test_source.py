@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import ast
 import runpy
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch._higher_order_ops.scan import scan
@@ -85,6 +87,15 @@ def test_regions_stay_regions_however_they_were_marked(
 def test_a_function_that_hides_its_own_module_has_a_name() -> None:
     name = "torch._higher_order_ops.scan"
     assert provenance.find_public_reference(scan) == {"kind": "torch", "name": name}
+
+
+def test_a_class_of_python_has_the_name_that_its_module_lists_first() -> None:
+    assert weakref.ref.__name__ == "ReferenceType"
+    name = {"kind": "stdlib", "name": "weakref.ref"}
+    assert provenance.find_public_reference(weakref.ref) == name
+    # the list of NumPy has `double` as well
+    name = {"kind": "stdlib", "name": "numpy.float64"}
+    assert provenance.find_public_reference(numpy.float64) == name
 
 
 def test_a_private_class_named_like_a_stock_layer_gets_a_generic_name(
