@@ -169,7 +169,7 @@ def find_public_reference(value: Any) -> Optional[NamedReference]:
     return None
 
 
-def _find_listed_name(module: str, own: str, value: Any) -> str:
+def _find_listed_name(module: str, own: str, value: object) -> str:
     """The name under which a module of Python lists an object first: `weakref.ref`, which calls
     itself `ReferenceType`. NumPy's list is in no order that means anything.
     """
