@@ -71,11 +71,17 @@ def test_no_run_knows_of_another(fresh: FreshRuns) -> None:
     assert fresh.run_fresh(finds, PATIENCE).outcome == "passes"
 
 
-def test_the_control_run_saves_and_loads_the_module_itself(fresh: FreshRuns) -> None:
+def test_the_control_run_saves_and_loads_the_module_with_a_state_of_its_own(
+    fresh: FreshRuns,
+) -> None:
     program = """import io
 import torch
 class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
     def forward(self, x):
+        self.count += 1
         return x + 1, "text"
 def reload(program):
     file = io.BytesIO()
@@ -83,9 +89,12 @@ def reload(program):
     file.seek(0)
     return torch.export.load(file)
 made = Model()
-print(reload(torch.export.export(made, (torch.ones(2),))).module() is made)
+exported = torch.export.export(made, (torch.ones(2),))
+loaded = reload(exported).module()
+loaded(torch.ones(2))
+print(exported.module() is made, type(loaded) is Model, made.count.item(), loaded.count.item())
 """
-    assert fresh.run_control(program, PATIENCE).stdout == "True\n"
+    assert fresh.run_control(program, PATIENCE).stdout == "True True 0.0 1.0\n"
 
 
 def test_the_control_run_compiles_nothing(fresh: FreshRuns) -> None:
