@@ -12,6 +12,7 @@ import compileall
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -45,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
     os.environ.setdefault("BUGREPORT_TEST_ENVS", str(Path("~/.cache/bugreport-eval").expanduser()))
+    # a shell has what it starts in the background ignore Ctrl-C, and every process would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = interpreter.begin()
     # at the very end, when nothing of this process has files there any more; the servers of the
     # warm interpreter go with the folder

@@ -160,7 +160,7 @@ def test_a_signal_reaches_the_program(tmp_path: Path) -> None:
     code = (
         "import signal, sys, time\n"
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n"
-        "print('ready', flush=True)\ntime.sleep(1000)"
+        "print('ready', flush=True)\nwhile True:\n    time.sleep(0.1)"
     )
     process = subprocess.Popen([interpreter.WARM, "-c", code], stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"

@@ -10,6 +10,7 @@ import array
 import fcntl
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -142,23 +143,35 @@ def _is_open(number):
         return False
 
 
-def wait(connection):
-    """The wait status of the fork; signals that reach this process are handed to it."""
+def catch_signals():
+    """A descriptor from which the numbers of the signals that reach this process are read.
 
-    def forward(number, _):
-        connection.sendall(bytes([number]))
-
+    A handler of Python would not do: it runs between two instructions of Python, and a signal that
+    comes just before a call that waits would be heard when that call returns.
+    """
+    caught, written = os.pipe()
+    os.set_blocking(written, False)
+    signal.set_wakeup_fd(written)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, forward)
+            signal.signal(number, lambda *_: None)
+    return caught
+
+
+def wait(connection, caught):
+    """The wait status of the fork; signals that reach this process are handed to it."""
     for number in range(3):
         os.close(number)  # whoever reads them sees their end when the fork is gone
     answer = b""
     while len(answer) < 4:
-        part = connection.recv(4 - len(answer))
-        if not part:
-            os._exit(70)
-        answer += part
+        ready, _, _ = select.select([connection, caught], [], [])
+        if caught in ready:
+            connection.sendall(os.read(caught, 64))
+        if connection in ready:
+            part = connection.recv(4 - len(answer))
+            if not part:
+                os._exit(70)
+            answer += part
     return int.from_bytes(answer, "big")
 
 
@@ -168,8 +181,9 @@ def main(python, folder):
     connection = connect(folder, python, arguments) if can_be_forked(arguments) else None
     if connection is None:
         os.execv(python, [python] + arguments)
+    caught = catch_signals()  # before the fork may tell anyone that it runs
     ask(connection, arguments)
-    status = wait(connection)
+    status = wait(connection, caught)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number not in (signal.SIGKILL, signal.SIGSTOP):
