@@ -13,7 +13,7 @@ from anonymizer.kinds import WRONG_AT_ONCE
 from anonymizer.plain.imported_names import import_names
 from anonymizer.plain.inputs import choose_names
 from anonymizer.plain.renaming import name_by_hand
-from anonymizer.plain.script import Callee, Script
+from anonymizer.plain.script.parts import Callee, Script
 
 _NO_GROUP = "not torch.distributed.is_initialized()"
 

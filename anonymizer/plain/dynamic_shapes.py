@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from anonymizer.graph.repro import ReproAssertion, ReproBody
 from anonymizer.kinds import EXPORTERS
-from anonymizer.plain.creation_calls import CREATION_FUNCTIONS, list_dimensions, read_size
+from anonymizer.plain.script.creation_calls import CREATION_FUNCTIONS, list_dimensions, read_size
 
 #: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them. Where it
 #: is known which sizes may change, `declare_symbols` puts those in its place.

@@ -15,7 +15,7 @@ from anonymizer.graph.repro import KEEP_GRADIENT, ReproAssertion, ReproBody, ind
 from anonymizer.kinds import Differentiation
 from anonymizer.plain.function import tidy_functions
 from anonymizer.plain.renaming import rename_program
-from anonymizer.plain.script import Script
+from anonymizer.plain.script.parts import Script
 from anonymizer.plain.statements import read_script
 
 _SIDES = ("expected", "actual")

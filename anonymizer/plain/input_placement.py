@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from anonymizer.graph.randomness import draws_random_numbers
-from anonymizer.plain.script import Script
+from anonymizer.plain.script.parts import Script
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.graph.repro import ReproAssertion, ReproBody
-from anonymizer.plain.creation_calls import (
+from anonymizer.plain.script.creation_calls import (
     CREATION_FUNCTIONS,
     FLOATS,
     find_creation_calls,

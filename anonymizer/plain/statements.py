@@ -12,7 +12,7 @@ from anonymizer.plain.calling_script import read_calling_script
 from anonymizer.plain.function import tidy_functions
 from anonymizer.plain.inputs import loop_over_arguments, nest_arguments, read_inputs
 from anonymizer.plain.renaming import rename_program
-from anonymizer.plain.script import Callee, Script, SizeLoop
+from anonymizer.plain.script.parts import Callee, Script, SizeLoop
 
 
 def read_script(body: ReproBody, assertion: ReproAssertion, keeps_names: bool = False) -> Script:

@@ -33,10 +33,10 @@ from anonymizer.plain.comparison.gradients import compare_gradients, compare_tan
 from anonymizer.plain.comparison.metadata import compare_metadata
 from anonymizer.plain.comparison.values import compare_last_calls, compare_values
 from anonymizer.plain.effects import render_effect
-from anonymizer.plain.forms import PlainForm
 from anonymizer.plain.input_placement import place_inputs
 from anonymizer.plain.names import shorten_names
-from anonymizer.plain.script import Script
+from anonymizer.plain.script.forms import PlainForm
+from anonymizer.plain.script.parts import Script
 from anonymizer.plain.statements import read_script
 from anonymizer.plain.whole_script import render_whole_script
 

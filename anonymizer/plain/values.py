@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from anonymizer.graph.randomness import is_seed
 from anonymizer.graph.repro import ReproBody
-from anonymizer.plain.creation_calls import read_argument
+from anonymizer.plain.script.creation_calls import read_argument
 
 #: A plainer creation of a tensor, from the random one and the whole expression, in which that may
 #: be scaled and moved; None where it has none.

@@ -19,10 +19,10 @@ from anonymizer.graph.randomness import draws_random_numbers
 from anonymizer.graph.repro import DERIVATIVE_CHECKS, ReproAssertion, ReproBody
 from anonymizer.graph.triangles import reads_triangle
 from anonymizer.harness.text import render_harness, render_tolerance
-from anonymizer.plain.creation_calls import fill_inputs, list_sizes, replace_size
 from anonymizer.plain.dynamic_shapes import write_out
-from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.function import return_one_field, use_grad_contexts
+from anonymizer.plain.script.creation_calls import fill_inputs, list_sizes, replace_size
+from anonymizer.plain.script.forms import PlainForm, list_plain_forms
 from anonymizer.plain.text import render_plain
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 from reporter.core.answer import Answer

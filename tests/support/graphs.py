@@ -41,6 +41,22 @@ def chain(length: int, culprit: int) -> Graph:
     return Graph((tensor("x0"),), tuple(nodes), (Ref(previous),))
 
 
+def build_blocks(blocks: int, culprit: str, at: int) -> Graph:
+    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its
+    `tanh`.
+    """
+    nodes: list[Node] = []
+    previous = "x0"
+    for block in range(blocks):
+        for target in ("sin", "cos", "exp", "tanh", "sqrt", "abs"):
+            name = f"n{len(nodes)}"
+            chosen = culprit if (target, block) == ("tanh", at) else f"torch.{target}"
+            nodes.append(Node(name, "function", chosen, (Ref(previous),), (), META, (block,)))
+            previous = name
+    entry = Input("x0", "input", META, Recipe("randn"))
+    return Graph((entry,), tuple(nodes), (Ref(previous),))
+
+
 class TextPool:
     """A pool whose outcome is a function of the text; `asked` has every text that it was given."""
 

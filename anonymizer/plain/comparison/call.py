@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import ReproAssertion, indent
 from anonymizer.kinds import Differentiation
-from anonymizer.plain.creation_calls import CREATION_FUNCTIONS
-from anonymizer.plain.forms import PlainForm
-from anonymizer.plain.script import Script
+from anonymizer.plain.script.creation_calls import CREATION_FUNCTIONS
+from anonymizer.plain.script.forms import PlainForm
+from anonymizer.plain.script.parts import Script
 
 #: Operators that reduce a whole tensor to one number, if they are given nothing beside it.
 _TO_NUMBER = frozenset("sum mean prod norm max min amax amin std var".split())

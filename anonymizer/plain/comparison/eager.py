@@ -10,7 +10,7 @@ import re
 from anonymizer.graph.repro import DERIVATIVE_CHECKS
 from anonymizer.kinds import WRONG_VALUES
 from anonymizer.plain.comparison.call import PlainCall
-from anonymizer.plain.script import Script
+from anonymizer.plain.script.parts import Script
 
 
 def check_eager(call: PlainCall, alone: str) -> list[str]:

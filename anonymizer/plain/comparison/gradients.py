@@ -6,7 +6,7 @@ from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import indent
 from anonymizer.kinds import EXPORTERS, Differentiation, Kind
 from anonymizer.plain.comparison.call import PlainCall
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 
 
 def compare_gradients(call: PlainCall, compiled: str, eager: str, actual: str) -> list[str]:

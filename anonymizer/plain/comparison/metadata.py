@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anonymizer.kinds import EXPORTERS, assert_never
 from anonymizer.plain.comparison.call import PlainCall
-from anonymizer.plain.forms import OF_EACH, PlainForm
+from anonymizer.plain.script.forms import OF_EACH, PlainForm
 from collectors.protocol.repro_words import Property
 
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag. The strides of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anonymizer.graph.repro import indent
 from anonymizer.kinds import WRONG_VALUES, Differentiation
 from anonymizer.plain.comparison.call import PlainCall
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 from collectors.protocol.repro_words import FARTHER_THAN_EAGER
 
 

@@ -21,8 +21,8 @@ class Verdict(Section, frozen=True):
     exception, the property that differs or the signal. `explanation` says what the kind means,
     `command` repeats the measurement. With `is_from_cache` a reused graph came out of the
     compiler's cache, and no guard is missing; with `is_raised_by_exported` a call of the exported
-    program raises, which could be made; `derivative` is the one that is wrong in eager mode, as
-    `anonymizer.graph.repro.DERIVATIVE_CHECKS` has it, or `TANGENTS` there.
+    program raises, which could be made; `derivative` is the one that is wrong in eager mode, a word
+    of `anonymizer.kinds.Differentiation`.
     """
 
     kind: Kind

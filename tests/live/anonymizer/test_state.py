@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.state import observe
 from tests.support.state_programs import ASSERTION, OF_ARGUMENTS, body_of, keep_arguments, program

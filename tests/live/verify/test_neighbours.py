@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 from reporter.core.candidate import make_matcher
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature

@@ -18,7 +18,7 @@ from anonymizer.graph.repro import (
 )
 from anonymizer.harness.text import render_harness
 from anonymizer.kinds import Kind
-from anonymizer.plain.forms import PlainForm, list_plain_forms
+from anonymizer.plain.script.forms import PlainForm, list_plain_forms
 from anonymizer.plain.text import render_plain
 
 ONE = ReproBody(

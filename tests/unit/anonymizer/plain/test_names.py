@@ -13,8 +13,8 @@ from anonymizer.graph.repro import (
     ReproAssertion,
     ReproBody,
 )
-from anonymizer.plain.forms import PlainForm, list_plain_forms
 from anonymizer.plain.names import shorten_names
+from anonymizer.plain.script.forms import PlainForm, list_plain_forms
 from anonymizer.plain.text import render_plain
 from collectors.protocol.repro_words import Property
 from reporter.core.formatting import format_program

@@ -6,8 +6,8 @@ import ast
 from dataclasses import replace
 
 from anonymizer.graph.repro import FUNCTION_CALL, MODULE_CALL, ReproAssertion, ReproBody
-from anonymizer.plain.creation_calls import list_sizes, replace_size
 from anonymizer.plain.neighbours import Neighbour, build_neighbours
+from anonymizer.plain.script.creation_calls import list_sizes, replace_size
 
 MIN = ReproBody(
     "def repro(x):\n    return torch.min(x, 1).values",

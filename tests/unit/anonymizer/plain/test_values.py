@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph.repro import FUNCTION_CALL, CallingConvention, ReproBody
-from anonymizer.plain.creation_calls import find_creation_calls, read_dtype, replace_size
+from anonymizer.plain.script.creation_calls import find_creation_calls, read_dtype, replace_size
 from anonymizer.plain.values import build_plainer_input, build_plainer_inputs, count_random
 
 

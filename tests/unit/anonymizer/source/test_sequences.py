@@ -10,7 +10,7 @@ import pytest
 
 from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 from anonymizer.plain.text import render_plain
 from anonymizer.source.program import CallSequence, SourceProgram
 from anonymizer.source.rewriting import rebuild

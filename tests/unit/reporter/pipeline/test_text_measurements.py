@@ -12,7 +12,7 @@ import pytest
 
 from anonymizer.graph.repro import FUNCTION_CALL, ReproAssertion, ReproBody
 from anonymizer.harness.text import render_harness
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 from reporter.core.kinds import Kind, Layer
 from reporter.core.progress import PlainProgress
 from reporter.core.signature import Signature

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
+from anonymizer.graph.ir import Graph, Ref
 from anonymizer.graph.repro import ReproAssertion
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
@@ -19,23 +19,7 @@ from reporter.core.kinds import CandidateOutcome
 from reporter.reduce.candidate_questions import Questions
 from reporter.reduce.piece_search import PieceSearch, find_named_operators
 from reporter.reduce.scheduler import Scheduler
-from tests.support.graphs import META, TextPool, tensor
-
-
-def deep(blocks: int, culprit: str, at: int) -> Graph:
-    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its
-    `tanh`.
-    """
-    nodes: list[Node] = []
-    previous = "x0"
-    for block in range(blocks):
-        for target in ("sin", "cos", "exp", "tanh", "sqrt", "abs"):
-            name = f"n{len(nodes)}"
-            chosen = culprit if (target, block) == ("tanh", at) else f"torch.{target}"
-            nodes.append(Node(name, "function", chosen, (Ref(previous),), (), META, (block,)))
-            previous = name
-    entry = Input("x0", "input", META, Recipe("randn"))
-    return Graph((entry,), tuple(nodes), (Ref(previous),))
+from tests.support.graphs import TextPool, build_blocks, tensor
 
 
 def search(
@@ -56,7 +40,7 @@ def test_a_deeper_model_costs_no_more_questions() -> None:
 
     counts = {}
     for blocks in (4, 40, 330):
-        found, asked = search(deep(blocks, "torch.sinh", blocks * 2 // 3), outcome)
+        found, asked = search(build_blocks(blocks, "torch.sinh", blocks * 2 // 3), outcome)
         assert found is not None and isinstance(found.content, Graph)
         assert found.content.statements == 1
         counts[blocks] = len(asked), max(len(text) for text in asked)
@@ -66,7 +50,9 @@ def test_a_deeper_model_costs_no_more_questions() -> None:
 def test_what_the_failure_names_is_asked_first() -> None:
     failure = {"message": "LoweringException: target: aten.sinh.default", "frames": []}
     found, asked = search(
-        deep(50, "torch.sinh", 20), lambda text: "fails" if "sinh" in text else "passes", failure
+        build_blocks(50, "torch.sinh", 20),
+        lambda text: "fails" if "sinh" in text else "passes",
+        failure,
     )
     assert found is not None and len(asked) == 1
 
@@ -107,7 +93,7 @@ def test_the_piece_whose_output_is_wrong_is_asked_next() -> None:
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
     assertion = ReproAssertion("wrong_result", double=False)
     found = PieceSearch(ask, lambda piece: Candidate(piece, assertion)).find(
-        deep(50, "torch.sinh", 20), None
+        build_blocks(50, "torch.sinh", 20), None
     )
     assert found is not None and "torch.sinh" in found.render()
     assert "in output" not in found.render()  # what is reduced further is one piece, and plain
@@ -141,7 +127,7 @@ def test_the_operators_that_a_failure_names_are_read_from_its_words(
 
 
 def test_two_operations_that_fail_together_are_found_as_one_piece() -> None:
-    nodes = deep(30, "torch.sinh", 10).nodes
+    nodes = build_blocks(30, "torch.sinh", 10).nodes
     texts_with_both = "torch.sinh", "torch.exp"
     graph = Graph((tensor("x0"),), nodes, (Ref(nodes[-1].name),))
 
@@ -163,20 +149,20 @@ def test_a_piece_that_eager_refuses_does_not_hide_the_others() -> None:
             return "cannot_judge"
         return "fails" if "torch.sinh" in text else "passes"
 
-    found, _ = search(deep(8, "torch.sinh", 3), outcome)
+    found, _ = search(build_blocks(8, "torch.sinh", 3), outcome)
     assert (
         found is not None and "torch.sinh" in found.render() and "torch.abs" not in found.render()
     )
 
 
 def test_nothing_is_found_where_nothing_small_fails() -> None:
-    found, asked = search(deep(100, "torch.sinh", 50), lambda text: "passes")
+    found, asked = search(build_blocks(100, "torch.sinh", 50), lambda text: "passes")
     assert found is None
     assert len(asked) < 24
 
 
 def test_small_pieces_of_a_whole_that_does_not_crash_are_not_asked() -> None:
-    graph = deep(3, "torch.sinh", 1)
+    graph = build_blocks(3, "torch.sinh", 1)
     asked: dict[str, list[str]] = {}
     for kind in ("crash", "wrong_result"):
         pool = TextPool(lambda text: "passes")
@@ -192,7 +178,7 @@ def test_small_pieces_of_a_whole_that_does_not_crash_are_not_asked() -> None:
 
 
 def test_a_program_that_may_crash_in_another_way_alone_is_asked_as_a_whole_first() -> None:
-    graph = deep(3, "torch.sinh", 1)
+    graph = build_blocks(3, "torch.sinh", 1)
     whole = Candidate(graph, ReproAssertion("crash"))
     other = Candidate(graph, ReproAssertion("crash", arguments=(("dynamic", "True"),)))
     pool = TextPool(lambda text: "passes")

@@ -14,23 +14,7 @@ from reporter.reduce.pieces import (
     list_piece_levels,
     merge_pieces,
 )
-from tests.support.graphs import META, call, chain, tensor
-
-
-def deep(blocks: int, culprit: str, at: int) -> Graph:
-    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its
-    `tanh`.
-    """
-    nodes: list[Node] = []
-    previous = "x0"
-    for block in range(blocks):
-        for target in ("sin", "cos", "exp", "tanh", "sqrt", "abs"):
-            name = f"n{len(nodes)}"
-            chosen = culprit if (target, block) == ("tanh", at) else f"torch.{target}"
-            nodes.append(Node(name, "function", chosen, (Ref(previous),), (), META, (block,)))
-            previous = name
-    entry = Input("x0", "input", META, Recipe("randn"))
-    return Graph((entry,), tuple(nodes), (Ref(previous),))
+from tests.support.graphs import META, build_blocks, call, chain, tensor
 
 
 def test_a_piece_comes_with_its_region_its_sizes_and_its_tuple() -> None:
@@ -60,7 +44,7 @@ def test_a_piece_comes_with_its_region_its_sizes_and_its_tuple() -> None:
 
 
 def test_equal_pieces_are_equal_wherever_they_stand() -> None:
-    graph = deep(20, "torch.sinh", 4)
+    graph = build_blocks(20, "torch.sinh", 4)
     first = next(list_piece_levels(graph, ()))
     assert first == []  # nothing is named
     extractor = PieceExtractor(graph)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anonymizer.graph.repro import CallingConvention, ReproAssertion, ReproBody
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 from reporter.verify.plain import write_plain_program
 
 

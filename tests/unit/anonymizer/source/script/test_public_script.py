@@ -10,7 +10,7 @@ import pytest
 
 from anonymizer.graph.repro import ReproAssertion
 from anonymizer.kinds import Kind
-from anonymizer.plain.forms import PlainForm
+from anonymizer.plain.script.forms import PlainForm
 from anonymizer.source.script.command_line import NOTHING_GIVEN, CommandLine
 from anonymizer.source.script.public_script import rebuild_script
 from anonymizer.source.symbols.symbol_table import SourceError
