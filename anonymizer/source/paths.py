@@ -107,8 +107,11 @@ class _TensorWalk:
     def _list_inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
         record = self.context.symbols.get_instance(key)
         names = self.context.names
-        if record.get("stock") is not None and "items" not in record:
+        stock = record.get("stock")
+        if stock is not None and "items" not in record:
             yield path, key
+            for name, each in stock["args"].items():  # what a layer was given it keeps by that name
+                yield from self.find_tensors(f"{path}.{name}", each)
         mapped = str(record["class"].get("name")).endswith("Dict")
         for index, (name, each) in enumerate(record.get("items") or ()):
             step = f"[{names.name_attribute(name)!r}]" if mapped else f"[{index}]"

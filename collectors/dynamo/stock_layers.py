@@ -31,11 +31,12 @@ def _read_attention(module: Any) -> Dict[str, Any]:
 
 
 def _read_activation(module: Any) -> Any:
+    """By its name where it has one, as the constructor takes it; else the function or the layer."""
     function = module.activation
     for name in ("relu", "gelu"):
         if function is getattr(nn.functional, name):
             return name
-    raise NotInGraphError("torch.nn.{} with an activation of its own".format(type(module).__name__))
+    return function
 
 
 def _read_transformer_layer(module: Any) -> Dict[str, Any]:
@@ -67,6 +68,8 @@ READERS: Mapping[str, Callable[[Any], Dict[str, Any]]] = {
     "PReLU": lambda module: {"init": 0.25},
     "PairwiseDistance": lambda module: {"p": module.norm},
 }
+#: Layers that do the same as a function which the layers of a transformer know by its name.
+_NAMED_ACTIVATIONS = {"ReLU()": "relu", "GELU(approximate='none')": "gelu", "GELU()": "gelu"}
 #: Layers whose parameters are not made by their constructor, or that hold modules which need not be
 #: stock.
 _NEVER = frozenset(
@@ -98,6 +101,8 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
         value = (
             given[argument] if argument in given else _read_attribute(module, argument, parameter)
         )
+        if argument == "activation":
+            value = _NAMED_ACTIVATIONS.get(repr(value), value)
         if isinstance(value, tuple):
             same = argument in EQUAL_SIZES and len(set(value)) == 1
             same = same or argument == "normalized_shape" and len(value) == 1

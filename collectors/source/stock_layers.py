@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from ..dynamo.stock_layers import EQUAL_SIZES, READERS, RECURRENT_DEFAULTS
-from ..machine.public_names import NotInGraphError
 
 _SKIPPED = {
     "device",
@@ -97,10 +96,7 @@ def _read_arguments(module: nn.Module, layer: type, short: bool) -> Optional[Dic
             for name, usual in _RECURRENT.items()
             if getattr(module, name, usual) != usual
         }
-    try:
-        read = READERS[layer.__name__](module) if layer.__name__ in READERS else {}
-    except NotInGraphError:
-        return None
+    read = READERS[layer.__name__](module) if layer.__name__ in READERS else {}
     arguments: Dict[str, Any] = {}
     made: Any = layer.__init__  # type: ignore[misc]
     for name, parameter in inspect.signature(made).parameters.items():
@@ -113,7 +109,7 @@ def _read_arguments(module: nn.Module, layer: type, short: bool) -> Optional[Dic
         value = read[name] if name in read else getattr(module, name)
         if name == "bias" and (value is None or isinstance(value, torch.Tensor)):
             value = value is not None
-        if isinstance(value, (torch.Tensor, nn.Module)):
+        if isinstance(value, torch.Tensor) and not isinstance(module, nn.modules.loss._Loss):
             return None
         value = _collapse(name, value) if short else value
         if parameter.default is parameter.empty or value != parameter.default:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from collectors.dynamo.stock_layers import read_constructor
+from collectors.machine.public_names import NotInGraphError
 from collectors.source.stock_layers import find_stock_arguments
 
 gelu = nn.functional.gelu
@@ -61,6 +62,26 @@ def test_a_layer_is_made_again(layer: Any) -> None:
         made = type(layer)(**given)
         assert describe(made) == describe(layer)
     assert repr(type(layer)(**arguments)) == repr(layer)
+
+
+def test_a_transformers_activation_is_the_layer_that_was_given() -> None:
+    layer = nn.TransformerEncoderLayer(16, 2, 32, activation=nn.SiLU())
+    arguments = find_stock_arguments(layer)
+    assert arguments is not None and arguments["activation"] is layer.activation
+    with pytest.raises(NotInGraphError):  # a graph has the names of functions alone
+        read_constructor(layer)
+    layer.activation = nn.GELU()
+    assert read_constructor(layer)["kwargs"]["activation"] == "gelu"
+    layer.activation = nn.GELU("tanh")
+    with pytest.raises(NotInGraphError):
+        read_constructor(layer)
+
+
+@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss, nn.NLLLoss, nn.BCEWithLogitsLoss])
+def test_a_loss_is_made_again_with_its_weights(loss: Any) -> None:
+    layer = loss(weight=torch.tensor([0.5, 2.0]), reduction="sum")
+    arguments = find_stock_arguments(layer)
+    assert arguments == {"weight": layer.weight, "reduction": "sum"}
 
 
 def test_a_layer_with_a_part_in_the_place_of_another_is_none_of_its_class() -> None:
