@@ -90,7 +90,7 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
         raise NotInGraphError("a module that is not a stock layer")
     if _is_changed(module):
         raise NotInGraphError("torch.nn.{} with hooks or parametrizations".format(name))
-    given = READERS[name](module) if name in READERS else {}
+    given = _read_irregular_arguments(module)
     kwargs: Dict[str, Any] = {}
     for argument, parameter in inspect.signature(cls.__init__).parameters.items():
         if argument in _SKIPPED or parameter.kind in (
@@ -101,8 +101,6 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
         value = (
             given[argument] if argument in given else _read_attribute(module, argument, parameter)
         )
-        if argument == "activation":
-            value = _NAMED_ACTIVATIONS.get(repr(value), value)
         if isinstance(value, tuple):
             same = argument in EQUAL_SIZES and len(set(value)) == 1
             same = same or argument == "normalized_shape" and len(value) == 1
@@ -119,6 +117,14 @@ def read_constructor(module: nn.Module) -> LayerConstructor:
                 kwargs[argument] = getattr(module, argument)
         kwargs.pop("mode", None)
     return {"class": name, "kwargs": kwargs, "training": module.training}
+
+
+def _read_irregular_arguments(module: nn.Module) -> Dict[str, Any]:
+    name = type(module).__name__
+    given = READERS[name](module) if name in READERS else {}
+    if "activation" in given:
+        given["activation"] = _NAMED_ACTIVATIONS.get(repr(given["activation"]), given["activation"])
+    return given
 
 
 #: Arguments of which a number means the same as a tuple of that number.
