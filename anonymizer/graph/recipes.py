@@ -245,10 +245,12 @@ def _add_specials(base: Recipe, stats: TensorStatistics, level: str) -> Recipe:
     if level not in ("close", ALLOWED):
         return base
     shares = []
-    for name, text in _SPECIAL.items():
-        share = stats.get(name) or 0.0
-        expected = name == "zero_share" and base.kind not in ("uniform", "normal")
-        if share > (0.05 if name == "zero_share" else 0.0) and not expected:
+    zero = stats.get("zero_share") or 0.0
+    if zero > 0.05 and base.kind in ("uniform", "normal"):
+        shares.append(("0.0", clip_share(zero)))
+    for name, text in NOT_FINITE_VALUES.items():
+        share = stats.get(name)
+        if share:
             shares.append((text, clip_share(share)))
     return replace(base, specials=tuple(shares))
 
@@ -259,8 +261,7 @@ def clip_share(share: float) -> float:
 
 
 #: Share of elements -> what they are.
-_SPECIAL: Mapping[Share, str] = {
-    "zero_share": "0.0",
+NOT_FINITE_VALUES: Mapping[Share, str] = {
     "nan_share": 'float("nan")',
     "positive_inf_share": 'float("inf")',
     "negative_inf_share": 'float("-inf")',

@@ -12,6 +12,7 @@ from anonymizer.graph.randomness import write_seed
 from anonymizer.graph.repro import KEEP_GRADIENT
 from anonymizer.source.objects.syntax import parse_expression
 from anonymizer.source.objects.tensors import (
+    ValueLevel,
     write_flat_storage,
     write_tensor,
     write_view,
@@ -155,10 +156,9 @@ class _Inputs:
             base = self.bases.get(group[0])
             if base is None:
                 base = self.bases[group[0]] = f"storage{len(self.bases)}"
-                self.lines.append(
-                    f"{base} ="
-                    f" {write_flat_storage([tensors[each] for each in group], self.writer.writes)}"
-                )
+                specs, level = [tensors[each] for each in group], self.writer.values.context.level
+                made = write_flat_storage(specs, level, self.writer.writes)
+                self.lines.append(f"{base} = {made}")
             view = write_view(tensors[key], base, self.writer.writes)
             self.lines.append(f"{name} = {view}{as_what}")
         else:
@@ -166,8 +166,8 @@ class _Inputs:
         return name
 
     def _write_alone(self, key: str) -> str:
-        is_exact = self.writer.values.context.exact or key in self.exact
-        return write_tensor(self.tensors[key], is_exact, self.writer.writes)
+        level = ValueLevel.EXACT if key in self.exact else self.writer.values.context.level
+        return write_tensor(self.tensors[key], level, self.writer.writes)
 
 
 def _writes_in_place(statements: Iterable[ast.stmt]) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from anonymizer.source.inputs import Argument, InputsWriter
 from anonymizer.source.objects.context import ProgramContext
+from anonymizer.source.objects.tensors import ValueLevel
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.objects.values import ValueWriter
 from anonymizer.source.paths import find_tensor_paths
@@ -27,18 +28,20 @@ from collectors.protocol.program_source import (
     Reference,
 )
 
-__all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
+__all__ = ["SourceError", "SourceProgram", "ValueLevel", "rebuild", "rebuild_backend"]
 
 
 def rebuild(
-    gathered: GatheredJson, vocabulary: Collection[str], exact: bool = False
+    gathered: GatheredJson,
+    vocabulary: Collection[str],
+    level: ValueLevel = ValueLevel.RANGE,
 ) -> SourceProgram:
     """The public program of a gathered call. A custom backend is left to `rebuild_backend`.
 
     Args:
         gathered: what `collectors.source` found that the call reaches.
         vocabulary: the attribute names that exist on torch's objects.
-        exact: whether tiny tensors of small whole numbers keep their values, for failures that
+        level: how close the values of tensors come to those of the program, for failures that
             depend on them.
 
     Returns:
@@ -49,7 +52,7 @@ def rebuild(
     """
     if gathered["entry"]["kind"] == "opaque":
         raise SourceError("the callable cannot be followed")
-    context = ProgramContext.load(SymbolTable.load(gathered), PublicNames(vocabulary), exact)
+    context = ProgramContext.load(SymbolTable.load(gathered), PublicNames(vocabulary), level)
     values = ValueWriter(context)
     expression, entry = _write_entry(values, gathered["entry"])
     args = _place_arguments(context, entry, gathered)
@@ -102,7 +105,7 @@ def rebuild_backend(gathered: GatheredJson, vocabulary: Collection[str]) -> Sour
     if not backend or backend["kind"] != "function":
         return None
     names = PublicNames(vocabulary, lead="backend_")
-    context = ProgramContext.load(SymbolTable.load(gathered), names, False)
+    context = ProgramContext.load(SymbolTable.load(gathered), names, ValueLevel.RANGE)
     tree = context.symbols.trees[backend["id"]]
     for private, public in zip(list_parameters(tree), ("gm", "example_inputs")):
         names.fix_variable(private.arg, public)

@@ -116,7 +116,7 @@ ResultLayout = Union[None, TensorLayout, ScalarKind, List["ResultLayout"]]
 
 
 #: How many elements are like this, from 0 to 1.
-Share = Literal["zero_share", "nan_share", "positive_inf_share", "negative_inf_share"]
+Share = Literal["nan_share", "positive_inf_share", "negative_inf_share"]
 
 
 #: An element of a tensor; a text for what JSON has no number for.
@@ -137,7 +137,6 @@ class TensorStatistics(TypedDict, total=False):
     #: Of booleans.
     true_share: float
     #: See `Share`.
-    zero_share: float
     nan_share: float
     positive_inf_share: float
     negative_inf_share: float
@@ -150,6 +149,7 @@ class TensorStatistics(TypedDict, total=False):
     max: float
     mean: float
     std: float
+    zero_share: float
     #: Whether all are whole numbers, all the same, all different.
     integral: bool
     constant: bool

@@ -269,7 +269,10 @@ class SpecStatistics(TypedDict, total=False):
     """What the values of a tensor are like."""
 
     numel: int
-    has_nan: bool
+    #: Of floats; see `captured_values.Share`.
+    nan_share: float
+    positive_inf_share: float
+    negative_inf_share: float
     #: As in `captured_values.TensorStatistics`.
     padding: int
     padding_share: float

@@ -57,19 +57,20 @@ def _measure_pattern(value: torch.Tensor) -> SpecStatistics:
         return found
     parts = value.reshape(-1).split(_PART)
     is_whole = not value.is_floating_point()
-    found["has_nan"], integral, count = False, True, 0
+    integral, count = True, 0
     extremes: List[torch.Tensor] = []
     few: List[torch.Tensor] = []
     for part in parts:
         wide = part.cpu().double()
         finite = wide[torch.isfinite(wide)]
-        found["has_nan"] = found["has_nan"] or bool(torch.isnan(wide).any())
         if finite.numel():
             count += finite.numel()
             integral = integral and bool((finite == finite.floor()).all())
             extremes.append(_find_extremes(widen(part.cpu()) if is_whole else finite))
             if count <= _MOST_DISTINCT:
                 few.append(finite)
+    if count < value.numel():
+        found.update(_measure_not_finite(parts, value.numel()))
     if count:
         entries = torch.cat(extremes)
         padding = find_padding(entries) if is_whole else None
@@ -87,6 +88,17 @@ def _measure_pattern(value: torch.Tensor) -> SpecStatistics:
         if max(abs(found["min"]), abs(found["max"]), abs(found.get("padding", 0))) <= 64:
             found["small"] = [int(each) for each in value.reshape(-1).cpu().double().tolist()]
     return found
+
+
+def _measure_not_finite(parts: Sequence[torch.Tensor], size: int) -> SpecStatistics:
+    """How many of `size` elements are NaN, and infinite on either side."""
+    counts = [0, 0, 0]
+    for part in parts:
+        wide = part.cpu().double()
+        kinds = (wide.isnan(), wide.isposinf(), wide.isneginf())
+        counts = [count + int(kind.sum()) for count, kind in zip(counts, kinds)]
+    nan, positive, negative = (count / size for count in counts)
+    return {"nan_share": nan, "positive_inf_share": positive, "negative_inf_share": negative}
 
 
 def _find_extremes(values: torch.Tensor) -> torch.Tensor:

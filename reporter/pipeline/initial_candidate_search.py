@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.recipes import MOST_VALUES
 from anonymizer.graph.repro import ReproAssertion
+from anonymizer.source.rewriting import ValueLevel
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
@@ -275,8 +276,12 @@ class InitialCandidateSearch:
 
     def _rewrite_source(self) -> Iterator[Candidate]:
         content = source_candidates.rewrite_program(self.captured, say=self.unwritten.append)
-        if content is not None:
-            yield from self._build_source_candidates(content)
+        if content is None:
+            return
+        yield from self._build_source_candidates(content)
+        closer = source_candidates.rewrite_program(self.captured, ValueLevel.NOT_FINITE)
+        if closer is not None and closer.build_body() != content.build_body():
+            yield from self._build_source_candidates(closer)
 
     def _build_source_candidates(
         self, content: source_candidates.RewrittenProgram
@@ -291,7 +296,7 @@ class InitialCandidateSearch:
         """The last resort: the rewritten source in which tiny tensors of small whole numbers, such
         as indices, have the program's own values.
         """
-        content = source_candidates.rewrite_program(self.captured, exact=True)
+        content = source_candidates.rewrite_program(self.captured, ValueLevel.EXACT)
         made_up = source_candidates.rewrite_program(self.captured)
         if content is None or made_up is None or content.build_body() == made_up.build_body():
             return None

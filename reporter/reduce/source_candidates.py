@@ -15,7 +15,7 @@ from anonymizer.edits import reduce
 from anonymizer.graph.identifiers import find_names
 from anonymizer.graph.repro import CallingConvention, ReproAssertion, ReproBody
 from anonymizer.source import rewriting, state
-from anonymizer.source.rewriting import SourceError, SourceProgram
+from anonymizer.source.rewriting import SourceError, SourceProgram, ValueLevel
 from anonymizer.source.script import processes, public_script
 from anonymizer.source.script.command_line import CommandLine
 from anonymizer.source.symbols.imports import write_imports
@@ -67,20 +67,21 @@ class RewrittenProgram:
 
 
 def rewrite_program(
-    captured: CapturedCall, exact: bool = False, say: Callable[[str], None] = lambda _: None
+    captured: CapturedCall,
+    level: ValueLevel = ValueLevel.RANGE,
+    say: Callable[[str], None] = lambda _: None,
 ) -> RewrittenProgram | None:
     """The failing callable as public code, or None if its source cannot be had.
 
     Args:
         captured: has what was gathered of the program.
-        exact: whether tensors of a few small whole numbers keep their values, which are the user's
-            own.
+        level: how close the values of tensors come to the user's own.
         say: gets a sentence of why there is none, unless nothing was gathered.
     """
     if not captured.material.gathered:
         return None
     gathered, words = captured.material.gathered, captured.surroundings.vocabulary
-    return _rewrite("source", lambda: rewriting.rebuild(gathered, words, exact), say)
+    return _rewrite("source", lambda: rewriting.rebuild(gathered, words, level), say)
 
 
 def _rewrite(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from anonymizer.source.objects.tensors import ValueLevel
 from anonymizer.source.symbols.inference import infer
 from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.naming_policy import NamingPolicy
@@ -33,8 +34,8 @@ class Definitions:
 class ProgramContext:
     """One rewriting of one gathered program.
 
-    `owners`: id of a method -> what it is a method of. `exact` keeps the values of tiny tensors of
-    small whole numbers.
+    `owners`: id of a method -> what it is a method of. `level` is how close the values of tensors
+    come to those of the program.
     """
 
     symbols: SymbolTable
@@ -42,17 +43,17 @@ class ProgramContext:
     decisions: NamingPolicy
     owners: Mapping[str, MethodOwner]
     definitions: Definitions
-    exact: bool
+    level: ValueLevel
 
     @classmethod
-    def load(cls, symbols: SymbolTable, names: PublicNames, exact: bool) -> ProgramContext:
+    def load(cls, symbols: SymbolTable, names: PublicNames, level: ValueLevel) -> ProgramContext:
         """Where a rewriting begins: nothing of the public program is written yet.
 
         Args:
             symbols: the gathered program.
             names: changed: it learns the words of the private program, so that no public name is
                 one.
-            exact: keeps the values of tiny tensors of small whole numbers.
+            level: how close the values of tensors come to those of the program.
         """
         # a `__getattr__` compares with text what nobody has ever stored
         written = symbols.collect_read_attributes() - names.vocabulary
@@ -65,7 +66,7 @@ class ProgramContext:
         names.private |= symbols.collect_words()
         decisions = NamingPolicy(symbols, infer(symbols), names)
         definitions = Definitions(problems=list(symbols.gathered.get("problems", ())))
-        return cls(symbols, names, decisions, symbols.map_owners(), definitions, exact)
+        return cls(symbols, names, decisions, symbols.map_owners(), definitions, level)
 
 
 class Values(Protocol):

@@ -4,6 +4,7 @@ range and pattern.
 
 from __future__ import annotations
 
+import enum
 from math import prod
 
 from anonymizer.graph.layouts import (
@@ -12,7 +13,7 @@ from anonymizer.graph.layouts import (
     is_contiguous,
     order_dimensions,
 )
-from anonymizer.graph.recipes import clip_share, limit_whole, write_definite
+from anonymizer.graph.recipes import NOT_FINITE_VALUES, clip_share, limit_whole, write_definite
 from collectors.protocol.program_source import SpecStatistics, TensorSpec
 
 #: How many dimensions a tensor of a pattern has.
@@ -21,22 +22,37 @@ _RANKS = {
     **dict.fromkeys(("tril", "triu", "eye"), (2,)),
     "definite": range(2, 64),
 }
+
+
+class ValueLevel(enum.IntEnum):
+    """How close the values of tensors come to those of the private program."""
+
+    #: Made up, with their range and pattern.
+    RANGE = enum.auto()
+    #: Also with about as many NaNs and infinities.
+    NOT_FINITE = enum.auto()
+    #: Tiny tensors of small whole numbers are as they are.
+    EXACT = enum.auto()
+
+
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
-def write_tensor(spec: TensorSpec, exact: bool = False, is_written: bool = False) -> str:
+def write_tensor(
+    spec: TensorSpec, level: ValueLevel = ValueLevel.RANGE, is_written: bool = False
+) -> str:
     """The expression that makes a tensor of the shape, layout, dtype and device of `spec`.
 
     Args:
         spec: sizes, strides and offset in elements; ranges of values where they are known.
-        exact: keeps the values of a tiny tensor of small whole numbers.
+        level: how close its values come to those that were gathered.
         is_written: the program may change it in place, which torch allows of no leaf that requires
             a gradient.
     """
     if spec.get("layout", "strided") != "strided":
         layout = "sparse" if "sparse" in spec["layout"] else "dense"
         return f"torch.zeros({_write_shape(spec['shape'])}).to_{layout}()"
-    text, leaf = _lay_out(spec, exact)
+    text, leaf = _lay_out(spec, level)
     if spec.get("requires_grad") and not spec.get("is_parameter"):
         text = text[:-1] + ", requires_grad=True)" if leaf else text + ".requires_grad_()"
         text += ".clone()" if is_written and _is_computed(spec) else ""
@@ -52,13 +68,16 @@ def _is_computed(spec: TensorSpec) -> bool:
     return bool(spec.get("requires_grad")) and not spec.get("is_leaf", True)
 
 
-def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str:
+def write_flat_storage(
+    specs: list[TensorSpec], level: ValueLevel = ValueLevel.RANGE, is_written: bool = False
+) -> str:
     """The expression of a flat tensor that is long enough for all the tensors that lie in it.
 
     Its dtype, device and values are those of the tensor with most elements.
 
     Args:
         specs: with `stride` and `offset` in elements.
+        level: see `write_tensor`; no values are kept as they are.
         is_written: see `write_tensor`.
     """
     length = max(
@@ -69,7 +88,8 @@ def write_flat_storage(specs: list[TensorSpec], is_written: bool = False) -> str
         "shape": [length],
     }
     with_grad = is_written and any(_is_computed(each) for each in specs)
-    return _write_values(widest, False) + (".requires_grad_().clone()" if with_grad else "")
+    made = _write_values(widest, min(level, ValueLevel.NOT_FINITE))
+    return made + (".requires_grad_().clone()" if with_grad else "")
 
 
 def write_view(spec: TensorSpec, base: str, is_written: bool = False) -> str:
@@ -98,21 +118,21 @@ def has_contiguous_strides(spec: TensorSpec) -> bool:
     return 0 in spec["shape"] or tuple(spec.get("stride", usual)) == usual
 
 
-def _lay_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
+def _lay_out(spec: TensorSpec, level: ValueLevel) -> tuple[str, bool]:
     """The expression, and whether it is one creation call, to which `requires_grad=True` can be
     given.
     """
     if "stride" not in spec or is_contiguous(spec["shape"], spec["stride"]):
-        text = _write_values(spec, exact)
+        text = _write_values(spec, level)
         return text, text.startswith("torch.") and _is_one_call(text)
     shape, stride = list(spec["shape"]), list(spec["stride"])
     order = order_dimensions(stride)
     permuted = [shape[index] for index in order]
     if tuple(stride[index] for index in order) == compute_contiguous_strides(permuted):
         if len(shape) == 4 and order == [0, 2, 3, 1]:
-            return f"{_write_values(spec, exact)}.to(memory_format=torch.channels_last)", False
+            return f"{_write_values(spec, level)}.to(memory_format=torch.channels_last)", False
         back = [order.index(index) for index in range(len(shape))]
-        flat = _write_values({**spec, "shape": permuted}, exact)
+        flat = _write_values({**spec, "shape": permuted}, level)
         swapped = [index for index, position in enumerate(back) if index != position]
         if len(swapped) == 2:
             return f"{flat}.transpose({swapped[0]}, {swapped[1]})", False
@@ -120,10 +140,12 @@ def _lay_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
     narrow = [1 if step == 0 else size for size, step in zip(shape, stride)]
     if is_contiguous(narrow, stride):
         return (
-            f"{_write_values({**spec, 'shape': narrow}, exact)}.expand({_write_shape(shape)})",
+            f"{_write_values({**spec, 'shape': narrow}, level)}.expand({_write_shape(shape)})",
             False,
         )
-    base = _write_values({**spec, "shape": [compute_extent(shape, stride)]}, False)
+    base = _write_values(
+        {**spec, "shape": [compute_extent(shape, stride)]}, min(level, ValueLevel.NOT_FINITE)
+    )
     return f"{base}.as_strided({tuple(shape)}, {tuple(stride)})", False
 
 
@@ -144,11 +166,35 @@ def _write_tuple(shape: list[int]) -> str:
     return repr(tuple(shape))
 
 
-def _write_values(spec: TensorSpec, exact: bool) -> str:
+def _write_values(spec: TensorSpec, level: ValueLevel) -> str:
+    if spec["dtype"].startswith("float8"):  # few of torch's operators take them
+        return f"{_write_values({**spec, 'dtype': 'float32'}, level)}.to(torch.{spec['dtype']})"
+    text = _write_finite_values(spec, level)
+    for name, number in NOT_FINITE_VALUES.items() if level >= ValueLevel.NOT_FINITE else ():
+        share = spec.get("stats", {}).get(name)
+        if share == 1:
+            return f"torch.full({_write_tuple(spec['shape'])}, {number}{_write_options(spec)})"
+        if share:
+            drawn = f"torch.rand({_write_shape(spec['shape'])}{_write_device(spec)})"
+            text += f".masked_fill({drawn} < {clip_share(share)}, {number})"
+    return text
+
+
+def _write_device(spec: TensorSpec) -> str:
+    """The device as the last argument of a factory; empty for the CPU."""
+    return "" if spec.get("device", "cpu") == "cpu" else f', device="{spec["device"]}"'
+
+
+def _write_options(spec: TensorSpec) -> str:
+    """Dtype and device as the last arguments of a factory of floats."""
+    dtype = "" if spec["dtype"] == "float32" else f", dtype=torch.{spec['dtype']}"
+    return dtype + _write_device(spec)
+
+
+def _write_finite_values(spec: TensorSpec, level: ValueLevel) -> str:
     shape, stats, dtype = list(spec["shape"]), spec.get("stats", {}), spec["dtype"]
-    options = "" if spec.get("device", "cpu") == "cpu" else f', device="{spec["device"]}"'
-    typed = ("" if dtype == "float32" else f", dtype=torch.{dtype}") + options
-    if exact and stats.get("small") is not None:
+    options, typed = _write_device(spec), _write_options(spec)
+    if level == ValueLevel.EXACT and stats.get("small") is not None:
         more = typed if dtype not in ("int64", "bool") else options
         return f"torch.tensor({_nest(stats['small'], shape, dtype)}{more})"
     if prod(shape) == 0:
@@ -172,8 +218,6 @@ def _write_values(spec: TensorSpec, exact: bool) -> str:
             f"torch.rand({_write_shape(shape)}{options}) < {clip_share(stats['padding_share'])}"
         )
         return f"{drawn}.masked_fill({chosen}, {limit_whole(stats['padding'])})"
-    if dtype.startswith("float8"):
-        return f"torch.randn({_write_shape(shape)}{options}).to(torch.{dtype})"
     if known and low >= 0 and high <= 1:
         return f"torch.rand({_write_shape(shape)}{typed})"
     scale = max(abs(low), abs(high))
@@ -186,7 +230,7 @@ def _write_pattern(shape: list[int], stats: SpecStatistics, dtype: str, typed: s
     pattern = stats.get("pattern")
     if pattern in _RANKS and len(shape) not in _RANKS[pattern]:
         return None  # of the storage that a matrix lies in, which has no rows
-    if pattern == "constant" and stats.get("min") is not None and not stats.get("has_nan"):
+    if pattern == "constant" and stats.get("min") is not None:
         value = stats["min"]
         if value in (0.0, 1.0):
             return f"torch.{'ones' if value else 'zeros'}({_write_shape(shape)}{typed})"

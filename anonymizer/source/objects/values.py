@@ -246,7 +246,7 @@ class ValueWriter:
 
     def _build_tensor(self, ref: RecordReference) -> ast.expr:
         spec = self._symbols.gathered["tensors"][ref["id"]]
-        return parse_expression(write_tensor(spec, self.context.exact))
+        return parse_expression(write_tensor(spec, self.context.level))
 
     def _build_array(self, ref: RecordReference) -> ast.expr:
         made = self._build_tensor(ref)

@@ -4,6 +4,7 @@ values.
 
 from __future__ import annotations
 
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from anonymizer.graph.emitter import emit
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
 from anonymizer.graph.layouts import write_tensor
 from anonymizer.graph.recipes import ALLOWED, LEVELS, make_recipe_chooser, write_weight_recipes
+from anonymizer.source.objects.tensors import ValueLevel
 from anonymizer.source.objects.tensors import write_tensor as write_spec
 from collectors.dynamo.value_statistics import list_literal_values, measure_distribution
 from collectors.source.values import read_tensor_spec
@@ -174,6 +176,23 @@ def test_the_closest_level_keeps_what_operators_ask_of_values(name: str) -> None
     assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
     rewritten = write_spec(read_tensor_spec(tensor))
     assert kept(eval(rewritten, {"torch": torch})), rewritten
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float8_e5m2])
+@pytest.mark.parametrize("values", [[1.0, nan, 3.0, inf], [-inf, 0.5, 0.25, -inf], [inf], [nan]])
+def test_a_rewritten_program_may_have_what_is_not_finite(
+    values: list[float], dtype: torch.dtype
+) -> None:
+    tensor = torch.tensor(values * 50).to(dtype)
+    spec = read_tensor_spec(tensor)
+    assert bool(eval(write_spec(spec), {"torch": torch}).double().isfinite().all())
+    torch.manual_seed(0)
+    remade = eval(write_spec(spec, ValueLevel.NOT_FINITE), {"torch": torch})
+    assert remade.dtype == dtype
+    for kind in (torch.isnan, torch.isposinf, torch.isneginf):
+        found, wanted = (float(kind(each.double()).sum()) for each in (remade, tensor))
+        assert abs(found - wanted) < 10 * len(values), remade
+        assert bool(found) == bool(wanted)
 
 
 def test_a_matrix_in_a_larger_storage_is_no_matrix_as_large_as_that() -> None:

@@ -26,7 +26,7 @@ TENSORS = {
     "constant": torch.full((2, 3), 2.5),
 }
 TOLD = {
-    "floats": {"min": -1.25, "max": 3.0, "has_nan": True},
+    "floats": {"min": -1.25, "max": 3.0, "nan_share": 0.2, "negative_inf_share": 0.2},
     "few": {"min": -1, "max": 7, "small": [3, -1, 3, 7]},
     "padding": {"padding": -100, "padding_share": 0.4, "min": 1, "max": 4},
     "far padding": {"padding": 255, "padding_share": 0.4, "min": 1, "max": 4},
