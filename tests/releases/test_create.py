@@ -17,6 +17,7 @@ RELEASES = [
     ("v26", "pad3d", "wrong_result", {"inductor"}, 5),
     ("v26", "adam_step_item", "crash_on_recompile", {"aot_autograd"}, 2),
     ("v26", "kept_gradient", "wrong_metadata", {"aot_autograd"}, 1),
+    ("v26", "create/notes_an_infinity", "wrong_metadata", {"dynamo"}, 2),
     ("v20", "dyn_dict", "crash", {"dynamo"}, 2),
 ]
 
