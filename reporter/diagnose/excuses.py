@@ -294,7 +294,7 @@ def _excuse_unused_draws(runner: LadderRunner, compiled: MeasuredRung) -> Diagno
     """
     if not runner.ladder.facts.get("random") or not differs(compiled):
         return None
-    if runner.find_own_rung() != Backend.INDUCTOR or not differs(runner.ladder[Backend.AOT_EAGER]):
+    if not differs(runner.ladder[Backend.AOT_EAGER]):
         return None
     if not runner.ladder[Backend.EAGER].agrees or not runner.measure(KEPT_DRAWS).agrees:
         return None

@@ -42,6 +42,7 @@ from reporter.diagnose.rungs import (
     REFINED,
     RUNGS,
     SCRIPT,
+    TORCH_COMPILE,
 )
 from reporter.recording import questions, side_effects
 from reporter.recording.call_session import compute_longest_wait
@@ -188,8 +189,8 @@ class LadderRunner:
         return self.ladder
 
     def find_own_rung(self) -> str:
-        """The name of the user's backend: `inductor` unless chosen otherwise; `custom` for a
-        callable. For an exported program the name of what made it.
+        """The name of the user's backend, `custom` for a callable; for an exported program that of
+        what made it.
         """
         match self.finding.original.compiler:
             case Compiler.EXPORT:
@@ -204,8 +205,18 @@ class LadderRunner:
                 backend = self.finding.original.options.get("backend", Backend.INDUCTOR.value)
                 if isinstance(backend, dict):
                     return CUSTOM
-                return str(backend) if backend not in BELOW_INDUCTOR else Backend.INDUCTOR.value
+                return str(backend)
         assert_never(self.finding.original.compiler)
+
+    def list_backends(self) -> tuple[str, ...]:
+        """The backends up to the user's own, the lowest first: each goes through the steps of the
+        one before it. Of a backend that is none of these, `eager` and itself.
+        """
+        own = self.find_own_rung()
+        backends = [backend.value for backend in (*BELOW_INDUCTOR, Backend.INDUCTOR)]
+        if own in backends:
+            return tuple(backends[: backends.index(own) + 1])
+        return (Backend.EAGER.value, own)
 
     def measure(self, name: str) -> MeasuredRung:
         """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with
@@ -238,6 +249,8 @@ class LadderRunner:
         rung: Rung = RUNGS.get(name) or {"how": "compiled"}
         if name == EXPORT and self.finding.original.compiler != Compiler.EXPORT:
             rung = {"how": "compiled", "steps": []}
+        if name == Backend.INDUCTOR and self.find_own_rung() != Backend.INDUCTOR:
+            rung = RUNGS[TORCH_COMPILE]
         if name == REFINED and self.fixes:
             rung = {**rung, "refine": self.fixes}
         replay = self.finding.original.replay and rung["how"] == "compiled"
@@ -273,7 +286,7 @@ class LadderRunner:
             name = f"repeat {number + 1}"
             self.progress(name)
             fresh = self.finding.grads or number % 2
-            self._waiting[name] = self._build_rung(Backend.INDUCTOR if fresh else COMPILED)
+            self._waiting[name] = self._build_rung(self.find_own_rung() if fresh else COMPILED)
         self._start_waiting()
         names = [f"repeat {number + 1}" for number in range(count)]
         return [self._judge(self._run(name)) for name in names]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from reporter.core.kinds import (
-    BELOW_INDUCTOR,
     UNBOUND,
     Backend,
     Compiler,
@@ -58,12 +57,10 @@ def climb(runner: LadderRunner) -> tuple[str, ...]:
     """The user's compiled call as it stood, then each backend afresh, all side by side; returns the
     rungs' names.
     """
-    own = runner.find_own_rung()
     compiler = runner.finding.original.compiler
     if compiler in RUNGS_OF:
         return _measure(runner, RUNGS_OF[compiler])
-    below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
-    return _measure(runner, (COMPILED, *(backend.value for backend in below), own))
+    return _measure(runner, (COMPILED, *runner.list_backends()))
 
 
 def climb_from_the_top(runner: LadderRunner) -> tuple[str, ...]:
@@ -96,13 +93,11 @@ def climb_while_it_hangs(runner: LadderRunner) -> tuple[str, ...]:
     Beside them the user's compiled call runs as it stood. So all of it takes the limit of one rung,
     and what the healthy ones need.
     """
-    own = runner.find_own_rung()
     if runner.finding.original.compiler in RUNGS_OF:
         return climb(runner)
-    below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
     runner.start_ahead((COMPILED,))
     names = [COMPILED]
-    for name in (*(backend.value for backend in below), own):
+    for name in runner.list_backends():
         names.append(name)
         if runner.measure(name).outcome == RungOutcome.TIMEOUT:
             break
@@ -145,9 +140,8 @@ def find_failing_layer(runner: LadderRunner, bad: Callable[[MeasuredRung], bool]
         case Compiler.EAGER:
             return Layer.EAGER
         case Compiler.COMPILE:
-            own = runner.find_own_rung()
-            backends = (*BELOW_INDUCTOR, own)
-            lowest = next((name for name in backends if bad(runner.ladder[name])), own)
+            backends = runner.list_backends()
+            lowest = next((name for name in backends if bad(runner.ladder[name])), backends[-1])
             if lowest == Backend.AOT_EAGER and _is_in_decomposition(runner, bad):
                 return Layer.DECOMPOSITION
             return classify_backend(lowest)

@@ -11,6 +11,7 @@ from reporter.core.kinds import RungOutcome
 from reporter.diagnose import ladder
 from reporter.diagnose.comparisons import describe, find_worst_value
 from reporter.diagnose.ladder import Ladder, LadderRunner, MeasuredRung
+from reporter.diagnose.measuring import climb
 from reporter.diagnose.rungs import AGAIN, EAGER, EXACT, RUNGS
 from reporter.recording.questions import CallQuestion
 from tests.support.made_up_call import (
@@ -129,9 +130,9 @@ def test_a_rung_may_take_twice_as_long_as_the_scripts_own_call_that_ended(
     [
         ({}, "inductor"),
         ({"backend": "inductor"}, "inductor"),
-        ({"backend": "eager"}, "inductor"),
-        ({"backend": "aot_eager"}, "inductor"),
-        ({"backend": "aot_eager_decomp_partition"}, "inductor"),
+        ({"backend": "eager"}, "eager"),
+        ({"backend": "aot_eager"}, "aot_eager"),
+        ({"backend": "aot_eager_decomp_partition"}, "aot_eager_decomp_partition"),
         ({"backend": "workshop"}, "workshop"),
         ({"backend": {"callable": "mine"}}, "custom"),
     ],
@@ -145,6 +146,28 @@ def test_a_backend_that_is_no_rung_of_ours_is_compiled_as_the_user_did() -> None
     runner(call_session, options={"backend": "workshop"}).measure("workshop")
     asked = call_session.ask_of("workshop")["rung"]
     assert asked["how"] == "compiled" and "backend" not in asked
+
+
+def test_inductor_is_inductor_whatever_the_user_chose() -> None:
+    for options, backend in (({}, None), ({"backend": "aot_eager"}, "inductor")):
+        call_session = MadeUp({})
+        runner(call_session, options=options).measure("inductor")
+        assert call_session.ask_of("inductor")["rung"].get("backend") == backend
+
+
+@pytest.mark.parametrize(
+    ("backend", "steps"),
+    [
+        ("eager", ["eager"]),
+        ("aot_eager", ["eager", "aot_eager"]),
+        ("inductor", ["eager", "aot_eager", "aot_eager_decomp_partition", "inductor"]),
+        ("workshop", ["eager", "workshop"]),
+    ],
+)
+def test_no_backend_above_the_users_own_is_asked(backend: str, steps: list[str]) -> None:
+    asking = runner(MadeUp({}), options={"backend": backend})
+    assert [*asking.list_backends()] == steps
+    assert list(climb(asking)) == list(asking.ladder.rungs) == ["compiled", *steps]
 
 
 def test_a_comparison_is_given_all_that_helps_to_judge() -> None:
