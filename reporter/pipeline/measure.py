@@ -84,7 +84,7 @@ class Measurement:
             rows,
             begun.culprit(),
             begun.neighbours(),
-            shown(),
+            shown.wait(),
             self._find_eager_error(),
             verified.differs_from,
         )
@@ -111,7 +111,7 @@ class Measurement:
             others = found.confirm(self.workers.fresh, self.pool.ample_limit)
             return tuple(replace(other, text=format_program(other.text)) for other in others)
 
-        return extras.begin("other findings", confirm, nothing)
+        return extras.begin("other findings", confirm, nothing).wait
 
     def _summarize_search(self, others: tuple[OtherFailure, ...]) -> SearchResult:
         reduced, program = self.verified.reduced, self.verified.program

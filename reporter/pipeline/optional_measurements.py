@@ -7,18 +7,48 @@ more of them and comes afterwards; Ctrl-C, `--quick` and `--budget` leave it out
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, TypeVar
 
-from reporter.core.errors import BugreportError
+from reporter.core.errors import BugreportError, CannotJudgeError
 from reporter.core.progress import Progress
 from reporter.execution.error_log import write_error_log
 
 T = TypeVar("T")
+
+
+class BegunMeasurement(Generic[T]):
+    """A measurement of which the answer is not there yet.
+
+    Args:
+        running: what measures in another thread; None where nothing does.
+        settle: waits for it, and says why there is no answer.
+    """
+
+    def __init__(self, running: Future[T] | None, settle: Callable[[], T]) -> None:
+        self._running = running
+        self._settle = functools.cache(settle)
+
+    def wait(self) -> T:
+        """The answer, for the thread that writes the report; what stands for it where there is
+        none.
+        """
+        return self._settle()
+
+    def wait_beside(self) -> T:
+        """The answer, for another measurement that needs it, in the thread of that one.
+
+        Raises:
+            CannotJudgeError: there is none.
+        """
+        if self._running is None or self._running.exception() is not None:
+            raise CannotJudgeError("what it needs was not measured")
+        return self._running.result()
 
 
 class OptionalMeasurements:
@@ -82,7 +112,7 @@ class OptionalMeasurements:
         if self._wanted:
             self._progress.begin_stage(name, detail)
 
-    def begin(self, name: str, ask: Callable[[], T], otherwise: T) -> Callable[[], T]:
+    def begin(self, name: str, ask: Callable[[], T], otherwise: T) -> BegunMeasurement[T]:
         """Begins a measurement of the stage that goes on, beside others.
 
         Args:
@@ -91,13 +121,13 @@ class OptionalMeasurements:
             otherwise: what comes back where there is no time for it or Ctrl-C ends it.
 
         Returns:
-            What waits for it, and returns what `measure` would.
+            What returns what `measure` would, once it is waited for.
         """
         if self.may_begin():
-            begun = self._threads.submit(ask)
-            return lambda: self._wait(name, begun.result, otherwise)
+            running = self._threads.submit(ask)
+            return BegunMeasurement(running, lambda: self._wait(name, running.result, otherwise))
         self._left_out.append(name)
-        return lambda: otherwise
+        return BegunMeasurement(None, lambda: otherwise)
 
     def close(self) -> None:
         """Nothing more is begun; what runs ends with the workers that it asks."""

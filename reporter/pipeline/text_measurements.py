@@ -18,7 +18,7 @@ from reporter.core.kinds import Compiler, Kind, Layer
 from reporter.core.signature import Signature
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import Variation, make_pool_experiment
-from reporter.diagnose.details.switches import SWITCHES as LAYERS
+from reporter.diagnose.details.switches import SWITCHES
 from reporter.diagnose.details.workaround import TriedWorkaround, try_on_call
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.optional_measurements import OptionalMeasurements
@@ -76,13 +76,15 @@ class TextMeasurements:
         no_culprit: CulpritSection | None = None
         rows = extras.begin("ablation", self._ablate, no_rows)
         # not without the ablation, which says where the repro fails
-        culprit = extras.begin("culprit", lambda: self._find_culprit(rows()), no_culprit)
+        culprit = extras.begin(
+            "culprit", lambda: self._find_culprit(rows.wait_beside()), no_culprit
+        )
         return BegunMeasurements(
             self.program,
-            rows,
-            culprit,
+            rows.wait,
+            culprit.wait,
             (
-                extras.begin("neighbours", self._find_neighbours, no_neighbours)
+                extras.begin("neighbours", self._find_neighbours, no_neighbours).wait
                 if self._has_neighbours()
                 else lambda: no_neighbours
             ),
@@ -108,7 +110,7 @@ class TextMeasurements:
         verdict, assertion = self.reduced.captured.verdict, self.reduced.candidate.assertion
         wanted = replace(self._wanted, layer=choose_layer(rows, assertion, self._wanted))
         layer = wanted.layer
-        if layer is None or layer not in LAYERS or assertion.compiler != Compiler.COMPILE:
+        if layer is None or layer not in SWITCHES or assertion.compiler != Compiler.COMPILE:
             return None
         if self.stopped.is_set():
             return None

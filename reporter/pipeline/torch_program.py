@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from reporter.pipeline.capture import CapturedProgram, capture_call
 from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.measure import Measurement
-from reporter.pipeline.optional_measurements import OptionalMeasurements
+from reporter.pipeline.optional_measurements import BegunMeasurement, OptionalMeasurements
 from reporter.pipeline.record import record_program
 from reporter.pipeline.reduce import ProgramSearch, ReducedProgram, SearchNotes
 from reporter.pipeline.run import Run
@@ -217,7 +217,7 @@ class TorchProgram:
         tools = self._ask_tools(verified, built, extras) if self.run.options.evidence else None
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
         if tools is not None and kernels is not None and is_inductors:
-            tools = replace(tools, generated=kernels())
+            tools = replace(tools, generated=kernels.wait())
         return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
     @functools.cached_property
@@ -313,7 +313,7 @@ class TorchProgram:
 
     def _begin_kernels(
         self, verified: VerifiedRepro, extras: OptionalMeasurements
-    ) -> Callable[[], GeneratedKernelsSection | None] | None:
+    ) -> BegunMeasurement[GeneratedKernelsSection | None] | None:
         """Compiles Inductor's kernels of the text for GPUs that need not be there, beside all else
         that is measured; None where it makes none.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from reporter.core.errors import CannotJudgeError
 from reporter.core.progress import PlainProgress
 from reporter.pipeline.optional_measurements import OptionalMeasurements
+from tests.support.waiting import PATIENCE
 
 
 def _interrupted() -> str:
@@ -65,9 +67,9 @@ def test_ctrl_c_keeps_what_was_waited_for_of_all_that_was_begun() -> None:
         extras.begin("neighbours", _interrupted, "none"),
         extras.begin("test", lambda: "shown", "none"),
     ]
-    assert [wait() for wait in begun] == ["found", "none", "none"]
+    assert [each.wait() for each in begun] == ["found", "none", "none"]
     assert extras.left_out == ["neighbours", "test"]
-    assert extras.begin("evidence", lambda: "found", "none")() == "none"
+    assert extras.begin("evidence", lambda: "found", "none").wait() == "none"
     extras.close()
 
 
@@ -89,10 +91,48 @@ def test_an_error_costs_one_measurement(
     talk = io.StringIO()
     extras = OptionalMeasurements(PlainProgress(talk))
     assert extras.measure("culprit", "", fail, "none") == "none"
-    assert extras.begin("test", fail, "none")() == "none"
+    assert extras.begin("test", fail, "none").wait() == "none"
     assert extras.measure("neighbours", "", lambda: "rows", "none") == "rows"
     assert extras.left_out == ["culprit", "test"]
     assert f"culprit: not measured, {said}" in talk.getvalue() and "secret" not in talk.getvalue()
+
+
+def test_what_needs_a_failed_measurement_is_not_measured_and_each_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> str:
+        raise RuntimeError("secret")
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    talk = io.StringIO()
+    extras = OptionalMeasurements(PlainProgress(talk), at_once=2)
+    rows = extras.begin("ablation", fail, "none")
+    culprit = extras.begin("culprit", rows.wait_beside, "none")
+    assert [rows.wait(), culprit.wait(), rows.wait()] == ["none"] * 3
+    assert extras.left_out == ["ablation", "culprit"]
+    assert talk.getvalue().count("ablation: not measured, an internal error (RuntimeError)") == 1
+    assert "culprit: not measured, what it needs was not measured" in talk.getvalue()
+    assert len(list(tmp_path.rglob("*.log"))) == 1
+    extras.close()
+
+
+def test_ctrl_c_while_another_thread_waits_ends_no_more_than_what_comes_next() -> None:
+    extras = OptionalMeasurements(PlainProgress(io.StringIO()), at_once=2)
+    started, release = threading.Event(), threading.Event()
+
+    def find() -> bool:
+        started.set()
+        return rows.wait_beside()
+
+    with extras.hold_interrupts():
+        rows = extras.begin("ablation", release.wait, False)
+        culprit = extras.begin("culprit", find, False)
+        assert started.wait(PATIENCE)
+        signal.raise_signal(signal.SIGINT)
+        release.set()
+        assert rows.wait() is culprit.wait() is False
+    assert extras.left_out == ["ablation", "culprit"]
+    extras.close()
 
 
 def test_nothing_begins_after_the_end_of_the_budget() -> None:
