@@ -76,14 +76,14 @@ def build_tasks(count: int, releases: list[Release], backend: str = "") -> list[
     return found
 
 
-def time_tasks(work: list[Task], bench: TaskRunner, jobs: int) -> float:
+def time_tasks(work: list[Task], runner: TaskRunner, jobs: int) -> float:
     """Seconds for the tasks on warm workers.
 
     Raises RuntimeError where one shows something else than it should.
     """
     started = time.monotonic()
     found: list[CheckResult] = []
-    LocalEngine(bench, jobs).run(work, found.append)
+    LocalEngine(runner, jobs).run(work, found.append)
     wanted = {task.cell: task.expected for task in work}
     for check in found:
         if check.outcome != wanted[check.cell]:
@@ -92,21 +92,21 @@ def time_tasks(work: list[Task], bench: TaskRunner, jobs: int) -> float:
 
 
 def warm_against_cold(work: list[Task], jobs: int) -> None:
-    """The first number of the plan: what a warm worker saves, release by release."""
+    """What a warm worker saves, release by release."""
     print(f"{jobs} at a time; seconds per check; starting the workers is counted apart")
     print(
         f"{'release':<50}{'checks':>8}{'start s':>9}{'warm':>8}{'cold':>8}{'ratio':>8}"
         f"{'with start':>12}"
     )
-    with TaskRunner.make_local(jobs) as bench:
+    with TaskRunner.make_local(jobs) as runner:
         for release in dict.fromkeys(task.release for task in work):
             mine = [task for task in work if task.release == release]
-            start = time_tasks([replace(mine[0], few=False)], bench, jobs)
+            start = time_tasks([replace(mine[0], few=False)], runner, jobs)
             warm = cold = 0.0
             for begin in range(0, len(mine), BLOCK):
                 block = mine[begin : begin + BLOCK]
-                warm += time_tasks(block, bench, jobs)
-                cold += time_cold(block, bench, jobs)
+                warm += time_tasks(block, runner, jobs)
+                cold += time_cold(block, runner, jobs)
             number = len(mine)
             ratios = f"{cold / warm:>7.1f}x{cold / (warm + start):>11.1f}x"
             row = f"{release.label[-48:]:<50}{number:>8}{start:>9.1f}"
@@ -114,14 +114,14 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
             print(row + ratios, flush=True)
 
 
-def time_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
+def time_cold(block: list[Task], runner: TaskRunner, jobs: int) -> float:
     """Seconds for the tasks in a fresh process each, with the toolchain checks of the warm-up, as
     `check` runs them.
     """
 
     def run(task: Task) -> None:
-        python = bench.environments.provide(task.release).python
-        run_cold(python, task.subject.text, 600, warm_cache=bench.pools.prepare_warm_cache(python))
+        python = runner.environments.provide(task.release).python
+        run_cold(python, task.subject.text, 600, warm_cache=runner.pools.prepare_warm_cache(python))
 
     started = time.monotonic()
     with ThreadPoolExecutor(jobs) as threads:
@@ -133,12 +133,12 @@ def measure_scaling(work: list[Task]) -> None:
     """One candidate at a time against two."""
     seconds = {1: 0.0, 2: 0.0}
     with TaskRunner.make_local(1) as one, TaskRunner.make_local(2) as two:
-        prefix_runs = {1: one, 2: two}
-        for jobs, bench in prefix_runs.items():
-            time_tasks(work[:1], bench, jobs)
+        runners = {1: one, 2: two}
+        for jobs, runner in runners.items():
+            time_tasks(work[:1], runner, jobs)
         for begin in range(0, len(work), BLOCK):
-            for jobs, bench in prefix_runs.items():
-                seconds[jobs] += time_tasks(work[begin : begin + BLOCK], bench, jobs)
+            for jobs, runner in runners.items():
+                seconds[jobs] += time_tasks(work[begin : begin + BLOCK], runner, jobs)
     print(f"{len(work)} checks each: one at a time {seconds[1]:.1f} s, two {seconds[2]:.1f} s")
     print(f"scaling       {seconds[1] / seconds[2]:8.2f}", flush=True)
 

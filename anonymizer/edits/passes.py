@@ -50,7 +50,7 @@ from anonymizer.edits.signatures import (
 from anonymizer.edits.sizes import (
     drop_layouts,
     drop_padding,
-    shorten_block_lists,
+    shorten_ranges,
     shrink_dimensions,
     simplify_constants,
 )
@@ -65,7 +65,7 @@ PASSES: tuple[Edit, ...] = (
     drop_statements,
     discard,
     unwrap,
-    shorten_block_lists,
+    shorten_ranges,
     replace_single_lists,
     absorb,
     pass_outputs,

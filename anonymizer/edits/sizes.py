@@ -14,10 +14,8 @@ from anonymizer.source.program import SourceProgram, is_simple
 _OF_SIZES = ("torch.ones", "torch.zeros", "torch.rand", "torch.randn")
 
 
-def shorten_block_lists(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Make one sub-module the whole: `self.a(x)` becomes `x` (through `simplify`); lists of blocks
-    become short.
-    """
+def shorten_ranges(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Each `range(12)` as `range(1)`: loops run once, and lists of blocks have one."""
 
     def locate(each: SourceProgram) -> list[Any]:
         return [

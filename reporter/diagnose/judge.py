@@ -115,13 +115,15 @@ def judge(
         CannotJudgeError: the calls cannot be repeated, or the machine has no working compiler.
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
-    is_limit = not raised and not ends_in_rejected_call(recording)
-    limit = explained = _judge_end(recording) if is_limit else None
+    may_be_limit = not raised and not ends_in_rejected_call(recording)
+    limit = _judge_end(recording) if may_be_limit else None
+    explained = limit
     works = not did_script_fail(recording)
     for finding in recording.findings:
-        first_suspicion = finding.symptom == Symptom.SUSPICIOUS and works and explained is None
-        if is_tight(finding) and (first_suspicion or limit is not None):
-            continue  # rounding is no finding of its own
+        # of a script that works, rounding is worth a judgment only beside something that was judged
+        is_alone = works and explained is None and finding.symptom == Symptom.SUSPICIOUS
+        if is_tight(finding) and (is_alone or limit is not None):
+            continue
         diagnosis = _judge_finding(LadderRunner(finding, timeout, progress, at_once), rungs)
         if diagnosis.is_bug:
             return diagnosis

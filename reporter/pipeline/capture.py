@@ -199,7 +199,7 @@ def _gather_material(
 
 
 def capture_graphs(
-    diagnosis: Diagnosis, climber_timeout: float, allow: Sequence[str] = ()
+    diagnosis: Diagnosis, timeout: float, allow: Sequence[str] = ()
 ) -> Iterator[tuple[GraphJson, CaptureWay]]:
     """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
 
@@ -220,7 +220,7 @@ def capture_graphs(
     elif finding.original.has_dynamic_shapes:
         ways.insert(0, {"replay": False, "dynamic": True})
     for way in ways:
-        answer = finding.call_session.request(questions.capture(way, allow), climber_timeout)
+        answer = finding.call_session.request(questions.capture(way, allow), timeout)
         refuse_lost(answer)
         for graph in reversed(answer.get("graphs") or []):
             yield graph, way

@@ -280,9 +280,9 @@ def find_exceptions(text: str) -> tuple[StatedException, ...]:
             message = " ".join([message, *lines[number + 1 : number + 2]]).strip()
         found[StatedException(match["name"].rpartition(".")[2], message[:300], by_torch)] = None
     if not found:
-        remark_diagnosis = _COMPILED.search(text)  # the end of a log that begins in the middle
-        if remark_diagnosis is not None:
-            found[StatedException("CppCompileError", remark_diagnosis["message"][:300])] = None
+        cut_off = _COMPILED.search(text)  # the end of a log that begins in the middle
+        if cut_off is not None:
+            found[StatedException("CppCompileError", cut_off["message"][:300])] = None
     return tuple(found)
 
 
