@@ -87,7 +87,7 @@ docs: $(VENV)/docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 # These ask for an interpreter and a folder of programs, or for a package of torch's tests.
-ASKING := bench/strangers.py bench/repros.py bench/doors.py bench/operators.py
+ASKING := bench/strangers.py bench/repros.py bench/verdicts.py bench/operators.py
 
 bench: $(VENV)/installed
 	@for script in $(filter-out $(ASKING),$(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done

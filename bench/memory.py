@@ -20,7 +20,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from processes import read_memory, read_stat
+from support.processes import read_memory, read_stat
 
 ROOT = Path(__file__).resolve().parent.parent
 PERIOD = 0.3

@@ -45,9 +45,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from processes import Ran, run
-from programs import BUGS, Bug, write_program
-from sizes import count_lines, count_statements
+from support.processes import Ran, run
+from support.programs import BUGS, Bug, write_program
+from support.sizes import count_lines, count_statements
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS, SCRIPT = "ours", "the script"

@@ -1,4 +1,4 @@
-"""How large a repro is, by one measure for everybody's."""
+"""How large a repro is: the operations of one from the minifier, and the lines of anybody's."""
 
 from __future__ import annotations
 
