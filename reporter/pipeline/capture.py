@@ -23,6 +23,7 @@ from reporter.diagnose.comparisons import find_worst_value, list_wrong_outputs
 from reporter.diagnose.diagnosis import Diagnosis
 from reporter.diagnose.explanation import write_command
 from reporter.diagnose.ladder import Ladder, MeasuredRung
+from reporter.execution.journal import Journal
 from reporter.execution.usage import MeteredProgress
 from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.repro_assertion import build_assertion
@@ -48,12 +49,13 @@ _MAX_SOURCE = 2_000_000
 
 @dataclass(frozen=True)
 class CapturedProgram:
-    """The failing call as plain data, and what was found of the recorded one, as long as that can
-    be asked.
+    """The failing call as plain data, what was found of the recorded one, as long as that can be
+    asked, and where it is noted what candidates answer; that is None where nothing is reported.
     """
 
     call: CapturedCall
     diagnosis: Diagnosis | None = None
+    journal: Journal | None = None
 
     @property
     def is_bug(self) -> bool:

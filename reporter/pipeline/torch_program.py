@@ -15,6 +15,7 @@ from anonymizer.graph.repro import ReproAssertion
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS, Backend, Compiler, Kind
 from reporter.core.settings import ProgramOptions
+from reporter.diagnose.diagnosis import Diagnosis
 from reporter.evidence.repro_evidence import (
     ReproEvidence,
     ShownFailure,
@@ -93,7 +94,6 @@ class TorchProgram:
         self.seen = seen
         self._open = contextlib.ExitStack()
         self._begun: BegunMeasurements | None = None
-        self._journal: Journal | None = None
         self.workers = WorkerSet(
             run.options, run.interpreters.own.path, run.folder, run.interpreters.others
         )
@@ -110,7 +110,10 @@ class TorchProgram:
     def resume(self) -> CapturedProgram | None:
         """What the interrupted run had captured."""
         resumed = self.run.goal.resumed
-        return CapturedProgram(self._save_recording(resumed)) if resumed is not None else None
+        if resumed is None:
+            return None
+        self.workers.prepare_for(resumed.device)
+        return self._open_report(resumed)
 
     def record(self) -> Recording:
         """Every compiled call next to eager.
@@ -161,8 +164,8 @@ class TorchProgram:
         if found.doubtful and call.material.assertion is not None:
             call = look_at_blocks(call, self.workers.pool, self.run.progress)
         if call.is_bug and self.run.goal.output is not None:
-            call = self._save_recording(call)
-        return CapturedProgram(call, found.diagnosis if is_kept else None)
+            return self._open_report(call, found.diagnosis if is_kept else None)
+        return CapturedProgram(call)
 
     def reduce(self, captured: CapturedProgram) -> ReducedProgram:
         """The smallest public program that shows the failure.
@@ -178,11 +181,11 @@ class TorchProgram:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
-        assert self._journal is not None
+        assert captured.journal is not None
         self.workers.fresh.prepare(_compiles_with_inductor(call.material.assertion))
         origin = replace(captured, call=call)
         smaller = EarlyAnswer(self.run.goal.private, self.run.progress).write_candidate
-        notes = SearchNotes(self.run.progress, self._journal, smaller)
+        notes = SearchNotes(self.run.progress, captured.journal, smaller)
         options, budget = self.run.options, self.run.budget
         return ProgramSearch(origin, options, self.workers, budget, notes).reduce()
 
@@ -279,20 +282,22 @@ class TorchProgram:
         code = CannotJudgeError.exit_code if call.verdict.kind == Kind.OUTSIDE else NO_BUG
         return RunResult(report, 0 if call.verdict.is_bug else code, lines)
 
-    def _save_recording(self, captured: CapturedCall) -> CapturedCall:
-        """The recording as a resumed run will find it.
+    def _open_report(
+        self, captured: CapturedCall, diagnosis: Diagnosis | None = None
+    ) -> CapturedProgram:
+        """Begins the report's folder, which no other run may write to from now on: the recording as
+        a resumed run will find it, and the verdict.
 
         Raises:
             UsageError: the folder cannot be written, or another run writes to it.
         """
         goal = self.run.goal
-        self.workers.prepare_for(captured.device)
         others = tuple(str(item.path) for item in self.run.interpreters.others)
         surroundings = replace(captured.surroundings, differs_from=others)
         captured = replace(captured, surroundings=surroundings)
         _make_private_folder(goal.private)
-        # first of all, since it keeps other runs from the folder
-        self._journal = self._open.enter_context(self._open_journal(captured))
+        # first of all, since its lock keeps other runs from the folder
+        journal = self._open.enter_context(self._open_journal(captured))
         captured.save(goal.private / RECORDING)
         if goal.resumed is None:
             shutil.rmtree(goal.private / EVIDENCE, ignore_errors=True)  # of an earlier run
@@ -300,7 +305,7 @@ class TorchProgram:
             build_bare_report(captured, self.run.interpreters.own)
         )
         self.run.progress.note(f"if interrupted, go on with: {goal.way_to_resume}")
-        return captured
+        return CapturedProgram(captured, diagnosis, journal)
 
     def _open_journal(self, captured: CapturedCall) -> Journal:
         subject = f"{captured.surroundings.python} torch {self.run.interpreters.own.torch}"
