@@ -18,7 +18,6 @@ from reporter.pipeline.optional_measurements import OptionalMeasurements
 from reporter.pipeline.run import FRESH_PROCESSES
 from reporter.pipeline.test_and_pictures import FinishedRepro, measure_test_and_pictures
 from reporter.pipeline.text_measurements import (
-    BegunMeasurements,
     TextMeasurements,
     choose_layer,
 )
@@ -47,13 +46,10 @@ class Measurement:
         self.budget = budget
         self.say = say
 
-    def measure(
-        self, extras: OptionalMeasurements, begun: BegunMeasurements | None = None
-    ) -> tuple[VerifiedRepro, BuiltRepro]:
+    def measure(self, extras: OptionalMeasurements) -> tuple[VerifiedRepro, BuiltRepro]:
         """The repro with its ablation, culprit, neighbours, regression test and pictures.
 
-        What `extras` leaves out, as there is no time for it, is empty. What has `begun` counts if
-        it is of the verified program.
+        What `extras` leaves out, as there is no time for it, is empty.
 
         Returns:
             The verified repro, with the layer that it was found to fail in, and what was measured.
@@ -62,13 +58,10 @@ class Measurement:
         assertion = verified.reduced.candidate.assertion
         if extras.may_begin():
             extras.enter_stage("ablation", f"seen in {verified.cold.hits} of {FRESH_PROCESSES}")
-        if begun is not None and begun.program != verified.program:
-            begun.stop()
-            begun = None
-        if begun is None:
-            begun = TextMeasurements(
-                verified.reduced, verified.program, self.workers, self.budget, self.say
-            ).begin(extras)
+        texts = TextMeasurements(
+            verified.reduced, verified.program, self.workers, self.budget, self.say
+        )
+        begun = verified.begun or texts.begin(extras)
         rows = begun.rows()
         layer = choose_layer(rows, assertion, verified.signature)
         if layer is not None and layer != verified.signature.layer:

@@ -93,7 +93,6 @@ class TorchProgram:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
-        self._begun: BegunMeasurements | None = None
         self.workers = WorkerSet(
             run.options, run.interpreters.own.path, run.folder, run.interpreters.others
         )
@@ -202,7 +201,7 @@ class TorchProgram:
         settings = VerificationSettings(
             is_watched=bool(options.evidence) and not options.quick,
             is_public=options.keep_source,
-            on_text=self._begin_measurements,
+            begin=self._begin_measurements,
         )
         return Verification(
             reduced.captured, self.workers, self.run.budget, self.run.progress, settings
@@ -216,7 +215,7 @@ class TorchProgram:
     def _measure(self, verified: VerifiedRepro, extras: OptionalMeasurements) -> MeasuredRepro:
         kernels = self._begin_kernels(verified, extras)
         measurement = Measurement(verified, self.workers, self.run.budget, self.run.say)
-        verified, built = measurement.measure(extras, self._begun)
+        verified, built = measurement.measure(extras)
         tools = self._ask_tools(verified, built, extras) if self.run.options.evidence else None
         is_inductors = verified.captured.verdict.layer in INDUCTOR_LAYERS
         if tools is not None and kernels is not None and is_inductors:
@@ -234,22 +233,22 @@ class TorchProgram:
         self._open.callback(extras.close)
         return extras
 
-    def _begin_measurements(self, reduced: ReducedProgram, program: PlainRepro) -> None:
+    def _begin_measurements(
+        self, reduced: ReducedProgram, program: PlainRepro
+    ) -> BegunMeasurements | None:
         """Begins what is measured of a text that fresh processes are about to run, where it takes
         little from them: no whole model, no device with a memory of its own, nothing that hangs.
         """
-        if self._begun is not None:
-            self._begun.stop()
-            self._begun = None
         captured = reduced.captured
         is_light = (
             captured.material.whole is None
             and captured.device == "cpu"
             and captured.verdict.kind != Kind.HANG
         )
-        if is_light and self.run.options.jobs > 1 and self._extras.may_begin():
-            texts = TextMeasurements(reduced, program, self.workers, self.run.budget, self.run.say)
-            self._begun = texts.begin(self._extras)
+        if not is_light or self.run.options.jobs == 1 or not self._extras.may_begin():
+            return None
+        texts = TextMeasurements(reduced, program, self.workers, self.run.budget, self.run.say)
+        return texts.begin(self._extras)
 
     def check_leaks(self, measured: MeasuredRepro) -> Outgoing:
         """The report as it leaves.
@@ -357,7 +356,7 @@ class TorchProgram:
                 built.program.text,
                 self.run.budget.limit(self.run.options.evidence),
                 warm_cache=self.workers.warm_cache,
-                watched=verified.watched,
+                watched=verified.cold.watched,
             ),
             ShownFailure(verdict.kind, verdict.layer, suspects, error),
             keep=private / "repro",

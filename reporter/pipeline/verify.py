@@ -21,6 +21,7 @@ from reporter.execution.control import needs_control
 from reporter.pipeline.budget import Budget
 from reporter.pipeline.reduce import SHORTEST_HANG, ReducedProgram
 from reporter.pipeline.run import FRESH_PROCESSES
+from reporter.pipeline.text_measurements import BegunMeasurements
 from reporter.reduce.contrast import verify_contrasts
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
@@ -40,8 +41,8 @@ class VerifiedRepro:
     differs_from: tuple[ContrastSection, ...]
     #: Numbers of the private program without which the failure is not there.
     needed: frozenset[float]
-    #: Where torch's own tools left what they found of the text, if it ran with them.
-    watched: Path | None = None
+    #: What is measured of this text beside the fresh processes.
+    begun: BegunMeasurements | None = None
 
     @property
     def captured(self) -> CapturedCall:
@@ -67,13 +68,13 @@ class VerifiedRepro:
 @dataclass(frozen=True)
 class VerificationSettings:
     """With `is_watched` torch's own tools watch one of the fresh processes; the numbers of a
-    program that `is_public` may stay. `on_text` hears of each plain text before the processes run
-    it.
+    program that `is_public` may stay. `begin` begins to measure a plain text before the processes
+    run it, where that takes little from them.
     """
 
     is_watched: bool
     is_public: bool
-    on_text: Callable[[ReducedProgram, PlainRepro], object]
+    begin: Callable[[ReducedProgram, PlainRepro], BegunMeasurements | None]
 
 
 class Verification:
@@ -103,7 +104,6 @@ class Verification:
         self.is_hang = captured.verdict.kind == Kind.HANG
         is_private = not self.as_whole and not settings.is_public
         self.private = collect_private_numbers(captured) if is_private else frozenset()
-        self._watched: dict[str, Path] = {}
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The formatted text in fresh processes, here and in each interpreter it must pass in.
@@ -150,12 +150,13 @@ class Verification:
         self.progress.begin_stage("plain form", "the statements that people write")
         program, needed = self._write_plainly(reduced.candidate)
         self.progress.begin_stage("verify", f"{FRESH_PROCESSES} fresh processes")
-        if program.form is not None:
-            self.settings.on_text(reduced, program)
+        begun = self.settings.begin(reduced, program) if program.form is not None else None
         program, cold = self._judge_texts(program, reduced.candidate.assertion.compares_sides())
+        if begun is not None and (begun.program != program or not cold.hits):
+            begun.stop()
+            begun = None
         differs_from = self._verify_contrasts(program.text, cold)
-        watched = self._watched.get(program.text)
-        return VerifiedRepro(reduced, program, cold, differs_from, needed, watched)
+        return VerifiedRepro(reduced, program, cold, differs_from, needed, begun)
 
     def _write_plainly(self, candidate: Candidate) -> tuple[PlainRepro, frozenset[float]]:
         """The candidate in the plainest form that workers show the failure of, without the private
@@ -202,48 +203,47 @@ class Verification:
         With `is_compared` also of one that says by itself where eager mode fails: state that both
         sides share can make eager differ from eager.
         """
-        answers, control = self._run_fresh(text, is_compared)
-        if control is not None and not control.passed:
-            return FreshAnswers(answers, 0)
-        return FreshAnswers(answers, sum(make_matcher(self.wanted)(answer) for answer in answers))
-
-    def _run_fresh(self, text: str, is_compared: bool) -> tuple[tuple[Answer, ...], Answer | None]:
-        """What fresh processes show of a text, one of them really cold; and its control run, for a
-        text that needs one.
-        """
         limit = compute_process_limit(self.captured, self.workers, self.budget)
         # what hangs is waited for, and that costs the same for three
         is_hang = self.is_hang
         jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.workers.options.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
-            runs = [threads.submit(self.fresh.run_cold, text, limit)]
+            really_cold = threads.submit(self.fresh.run_cold, text, limit)
+            watched = None
             if self.settings.is_watched and not is_hang:
-                runs.append(threads.submit(self._watch, text, limit))
-            for _ in range(FRESH_PROCESSES - len(runs)):
-                runs.append(threads.submit(self.fresh.run_fresh, text, limit))
+                watched = threads.submit(self._watch, text, limit)
+            others = [
+                threads.submit(self.fresh.run_fresh, text, limit)
+                for _ in range(FRESH_PROCESSES - 1 - (watched is not None))
+            ]
             control = None
             if is_compared or needs_control(text):
                 control = threads.submit(self.fresh.run_control, text, limit)
             try:
-                answers = tuple(run.result() for run in runs)
-                return answers, control.result() if control is not None else None
+                answers = [really_cold.result(), *(each.result() for each in others)]
+                folder = None
+                if watched is not None:
+                    answer, folder = watched.result()
+                    answers.insert(1, answer)
+                passes = control is None or control.result().passed
             except KeyboardInterrupt:
                 threads.shutdown(wait=False, cancel_futures=True)
                 self.fresh.stop()  # else their end would be waited for
                 raise
+        shows = make_matcher(self.wanted)
+        hits = sum(map(shows, answers)) if passes else 0
+        return FreshAnswers(tuple(answers), hits, folder)
 
-    def _watch(self, text: str, limit: float) -> Answer:
-        """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where
-        they change what comes of it.
+    def _watch(self, text: str, limit: float) -> tuple[Answer, Path | None]:
+        """A fresh process with torch's own tools on, and the folder of what they found; an ordinary
+        one where they change what comes of it.
         """
         # a new one each time: what the tools said of another text must not be taken for this one's
         folder = Path(tempfile.mkdtemp(prefix="watched-", dir=self.workers.folder))
         answer = self.fresh.run_watched(text, limit, TOOLS, folder)
         if not make_matcher(self.wanted)(answer):
-            return self.fresh.run_fresh(text, limit)
-        if any(folder.iterdir()):
-            self._watched[text] = folder
-        return answer
+            return self.fresh.run_fresh(text, limit), None
+        return answer, folder if any(folder.iterdir()) else None
 
 
 def compute_process_limit(captured: CapturedCall, workers: WorkerSet, budget: Budget) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from collectors.protocol.failure import Failure
 from reporter.core.answer import Answer
@@ -16,10 +17,15 @@ from templates.text import tidy_log
 
 @dataclass(frozen=True)
 class FreshAnswers:
-    """The answers of fresh processes, and how many of them showed the wanted failure (`hits`)."""
+    """The answers of fresh processes, and how many of them showed the wanted failure (`hits`).
+
+    `watched` is the folder in which torch's own tools left what they found of the text, where one
+    of the processes ran with them.
+    """
 
     answers: tuple[Answer, ...]
     hits: int
+    watched: Path | None = None
 
     @property
     def reproduced(self) -> tuple[int, int]:
