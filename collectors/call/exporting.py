@@ -179,6 +179,27 @@ def _compile_package(program: Any, configs: Optional[Dict[str, Any]]) -> Callabl
     return package
 
 
+def list_added_outputs(before: Any, after: Any) -> List[int]:
+    """Which outputs, by position, decomposing has added to an exported program, for what it writes
+    to: the graph of `after` is functional (`OutputKind` in torch/export/graph_signature.py, 2.13).
+    """
+    known = [(spec.kind, spec.target) for spec in before.graph_signature.output_specs]
+    return [
+        number
+        for number, spec in enumerate(after.graph_signature.output_specs)
+        if spec.kind.name.endswith("_MUTATION") and (spec.kind, spec.target) not in known
+    ]
+
+
+def remove_outputs(program: Any, numbers: List[int]) -> None:
+    """Takes outputs away from an exported program, in place: it writes to nothing for them."""
+    specs, output = program.graph_signature.output_specs, list(program.graph.nodes)[-1]
+    kept = [number for number in range(len(specs)) if number not in numbers]
+    output.args = (tuple(output.args[0][number] for number in kept),)
+    specs[:] = [specs[number] for number in kept]
+    program.graph_module.recompile()
+
+
 def is_exported(options: CompileOptions) -> bool:
     """Whether these are the options of an exported program, and not those of torch.compile."""
     return options.get("compiler") in ("export", "aoti", "onnx")

@@ -68,6 +68,11 @@ class RecorderSwitch:
         if self.active is not None:
             self.active.note_leak()
 
+    def note_added_outputs(self, count: int) -> None:
+        """Has the active recorder count outputs that decomposing has added."""
+        if self.active is not None:
+            self.active.note_added_outputs(count)
+
 
 _SWITCHES: List[RecorderSwitch] = []
 

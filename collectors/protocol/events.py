@@ -171,6 +171,8 @@ class FinishedEvent(ProgramEnding):
     compiles: int
     #: Exports that left tensors without values in the program's module.
     leaks: int
+    #: Outputs that decomposing has added to exported programs, for what these write to.
+    added_outputs: int
     #: Seconds that the watching took in the program.
     overhead: float
     dynamo: DynamoCounts

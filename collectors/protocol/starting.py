@@ -93,6 +93,8 @@ class RecorderSpec(_RecorderSpec, total=False):
     zeroed: bool
     #: Everything is computed in float64 (`call.variations.precision.promote`).
     exact: bool
+    #: Outputs that decomposing adds to exported programs are taken away again.
+    without_added_outputs: bool
     #: Number of the child process that is watched in the program's place, from 0.
     child: int
     #: Which derivative of that call is watched in its place.

@@ -176,13 +176,23 @@ class Exports:
         return wrapped
 
     def _wrap_run_decompositions(self, original: _Function) -> _Function:
-        def decompose(exported: ExportedModule, _: object, make: _Function) -> object:
+        def decompose(exported: ExportedModule, values: Dict[str, Any], make: _Function) -> object:
             after = exported.add_step("decompose")
             made = self._watch_making(after, make)
             self._programs[made] = after
+            self._note_added_outputs(values["self"], made)
             return made
 
         return self._wrap(original, self._find_exported, decompose)
+
+    def _note_added_outputs(self, before: Any, after: Any) -> None:
+        from ..call import exporting  # it imports torch, as the program has by now
+
+        with contextlib.suppress(AttributeError):  # first signatures had no specs
+            added = exporting.list_added_outputs(before, after)
+            self.recorder.note_added_outputs(len(added))
+            if getattr(self.recorder, "spec", {}).get("without_added_outputs"):
+                exporting.remove_outputs(after, added)
 
     def _wrap_save(self, original: _Function) -> _Function:
         def save(exported: ExportedModule, values: Dict[str, object], make: _Function) -> object:

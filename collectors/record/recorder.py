@@ -302,6 +302,7 @@ class Recorder(CallWatcher):
                 "calls": self.calls,
                 "compiles": self.compiles,
                 "leaks": self.leaks,
+                "added_outputs": self.added_outputs,
                 "overhead": round(self.overhead, 3),
                 "dynamo": counters.count(),
                 "compilations": counters.count_compilations(),

@@ -39,6 +39,9 @@ class CallHandler(Protocol):
     def note_leak(self) -> None:
         """Counts an export that left tensors without values in the program's module."""
 
+    def note_added_outputs(self, count: int) -> None:
+        """Counts outputs that decomposing has added to an exported program."""
+
 
 def find_calling_module(depth: int) -> str:
     """The name of the module of a function on the stack of the calling one, which is number 0."""
@@ -49,8 +52,9 @@ class CallWatcher:
     """Hands the outermost compiled calls of this process to `watch`; what such a call compiles in
     its turn is part of it.
 
-    `calls` counts what was handed over, `leaks` what `note_leak` is told, `disturbed` how often a
-    call was made beside a watched one. `in_fork` takes the calls of a process that was forked from
+    `calls` counts what was handed over, `leaks` and `added_outputs` what `note_leak` and
+    `note_added_outputs` are told, `disturbed` how often a call was made beside a watched one.
+    `in_fork` takes the calls of a process that was forked from
     this one; without it they go straight through.
     """
 
@@ -63,6 +67,7 @@ class CallWatcher:
         self.calls = 0
         self.compiles = 0
         self.leaks = 0
+        self.added_outputs = 0
         self.disturbed = 0
         self.watching = True
         self.in_fork: Optional[CallWatcher] = None
@@ -99,6 +104,10 @@ class CallWatcher:
     def note_leak(self) -> None:
         """Counts an export that left tensors without values in the program's module."""
         self.leaks += 1
+
+    def note_added_outputs(self, count: int) -> None:
+        """Counts outputs that decomposing has added to an exported program."""
+        self.added_outputs += count
 
     @contextlib.contextmanager
     def take_turn(self) -> Iterator[bool]:

@@ -158,8 +158,8 @@ _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
         " operator without the compiler."
     ),
     (Kind.INVALID_PROGRAM, Layer.EXPORT): (
-        "Torch refuses what it cannot export in that way, and says what it needs; the module is"
-        " right as it is, and so is torch."
+        "The module is right as it is, and so is torch: what it cannot export in that way it"
+        " refuses, and says what it needs. Which graph it makes of a module it does not promise."
     ),
     (Kind.UNSUPPORTED, Layer.NONE): (
         "Export promises no more: the program holds what it met. Export again after such a change,"

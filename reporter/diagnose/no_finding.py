@@ -160,7 +160,11 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
         line = f"{rejected['exception']}: {rejected['first_line'].rstrip('.')}"
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
     if did_script_fail(recording) and raised is not None:
-        found = _judge_error_outside(recording, raised) or _judge_random_assertion(recording)
+        found = (
+            _judge_error_outside(recording, raised)
+            or _judge_added_outputs(recording)
+            or _judge_random_assertion(recording)
+        )
         if found is not None:
             return found
     if raised is not None and recording.further_runs.fails_uncompiled:
@@ -338,6 +342,22 @@ def _judge_random_assertion(recording: Recording) -> Diagnosis | None:
             )
             return Diagnosis(Kind.NONDETERMINISTIC, Layer.EAGER, summary)
     return None
+
+
+def _judge_added_outputs(recording: Recording) -> Diagnosis | None:
+    """The verdict on a script whose assertion minds what decomposing adds to a graph that computes
+    and writes what its module does: a functional graph returns what it is to write to
+    (`InputKind` and `OutputKind` in torch/export/graph_signature.py, 2.13).
+    """
+    if not recording.further_runs.right_without_added_outputs or recording.counts.unchecked:
+        return None
+    summary = (
+        f"The script fails{_locate(recording.script.exception)}, and only because decomposing adds"
+        f" {pluralize(recording.counts.added_outputs, 'output')} to the graph of what it exports,"
+        " one for each input or buffer that is written to: without them its own assertion passes."
+        " What was exported returns what eager mode does, and writes what it does."
+    )
+    return Diagnosis(Kind.INVALID_PROGRAM, Layer.EXPORT, summary)
 
 
 def _describe_agreement(recording: Recording) -> str:

@@ -56,6 +56,8 @@ class ScriptReruns:
             return self.measure_operators(recording)
         if (child := find_childs_assertion(recording)) is not None:
             return self._measure_child(recording, child)
+        if recording.counts.added_outputs and is_own_assertion(recording):
+            recording.further_runs.right_without_added_outputs = self.is_right_without_outputs()
         if may_fail_uncompiled(recording):
             recording.further_runs.fails_uncompiled = self.fails_uncompiled(recording)
             if recording.further_runs.fails_uncompiled:
@@ -191,6 +193,17 @@ class ScriptReruns:
         if found.script.stopped or found.unsupported is not None or found.script.exit is None:
             return None
         return have_same_ending(recording.script.exception, found.script.exception)
+
+    def is_right_without_outputs(self) -> bool:
+        """Whether the script ends well where decomposing adds no outputs to what it exports."""
+        self.script.audience.progress.note(
+            "the script's own assertion fails, and decomposing has added outputs to what it"
+            " exports: once more, without them"
+        )
+        watching = replace(self._watch_otherwise(), without_added_outputs=True)
+        found = self.script.run_again(watching, **self.variables)
+        found.close()
+        return found.script.exit == 0
 
     def fails_unrounded(self, recording: Recording) -> bool:
         """Whether the script ends in the same exception where the backend is `eager` and compiled

@@ -112,7 +112,8 @@ class CallCounts:
     `obstacles`, as far as they are known, which are classes of exceptions or sentences; later calls
     of a known kind are not looked at. `dynamo`: what Dynamo counted itself. `exports`: whether
     something that was exported is called; `made`: calls that only made it, so that the script got
-    no values of them; `leaks`: exports that left tensors without values in the program's module.
+    no values of them; `leaks`: exports that left tensors without values in the program's module;
+    `added_outputs`: those that decomposing has added to exported programs, for what these write to.
     """
 
     calls: int = 0
@@ -124,6 +125,7 @@ class CallCounts:
     exports: bool = False
     made: int = 0
     leaks: int = 0
+    added_outputs: int = 0
 
 
 @dataclass
@@ -133,14 +135,16 @@ class FurtherRuns:
     `operators`: what was found by holding each operator against float64; `right_with_zeros`: that
     the script's assertion passes where memory that nothing writes to holds zeros;
     `right_in_float64`: that it does where everything is computed in float64; `fails_uncompiled`:
-    whether it fails in the same way with the compiler switched off; `died_in`: in which of torch's
-    functions it was ended by the same signal, where no call of it can be repeated.
+    whether it fails in the same way with the compiler switched off; `right_without_added_outputs`:
+    that it passes where decomposing adds no outputs to exported programs; `died_in`: in which of
+    torch's functions it was ended by the same signal, where no call of it can be repeated.
     """
 
     operators: OperatorFacts | None = None
     right_with_zeros: bool = False
     right_in_float64: bool = False
     fails_uncompiled: bool | None = None
+    right_without_added_outputs: bool = False
     died_in: str = ""
 
 

@@ -157,6 +157,8 @@ class RecordingSession:
             facts["child"] = self.watching.child
         if self.watching.backend is not None:
             facts["backend"] = self.watching.backend
+        if self.watching.without_added_outputs:
+            facts["without_added_outputs"] = True
         if self._key:
             facts["key"] = self._key
         if self.watching.every_call:
@@ -368,6 +370,7 @@ class RecordingSession:
         recording.counts.calls = message["calls"]
         recording.counts.compiles = message["compiles"]
         recording.counts.leaks = message.get("leaks") or 0
+        recording.counts.added_outputs = message.get("added_outputs") or 0
         recording.script.overhead = message["overhead"]
         recording.script.exit = message["exit"]
         recording.script.exception = message["exception"]

@@ -50,7 +50,8 @@ class WatchOptions:
     program at a time may answer what no fork of it can; with `isolation` "rerun" nothing is forked.
     With `operators` the calls of torch's own functions are looked at, too. `child` is the number of
     the process that is watched in place of the program that starts it. `backend` is what everything
-    is compiled with, in place of what the program says.
+    is compiled with, in place of what the program says. `without_added_outputs` takes away what
+    decomposing adds to the outputs of exported programs.
     """
 
     timeout: float
@@ -60,5 +61,6 @@ class WatchOptions:
     operators: OperatorWatch | None = None
     child: int | None = None
     backend: str | None = None
+    without_added_outputs: bool = False
     longest: float | None = None
     guarded: bool = False

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from collectors.call.exporting import list_added_outputs, remove_outputs
 from collectors.record.exports import ExportedModule, _note_own_buffers, _note_writes
 
 
@@ -55,3 +56,21 @@ def test_a_buffer_that_the_program_writes_to_is_shared() -> None:
 
 def test_a_buffer_that_is_only_read_is_no_state() -> None:
     assert not noted(Scaled()).changes_state
+
+
+class Fill(nn.Module):
+    """Writes to its input, beside what it returns."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1).sum()
+
+
+def test_decomposing_adds_an_output_for_what_a_program_writes_to() -> None:
+    before = torch.export.export(Fill(), (torch.ones(3),))
+    after = before.run_decompositions({})
+    assert list_added_outputs(before, after) == [0]
+    assert list_added_outputs(after, after.run_decompositions({})) == []
+    remove_outputs(after, [0])
+    (left,) = list(after.graph.nodes)[-1].args[0]
+    assert after.graph_signature.user_outputs == (left.name,)
+    assert after.graph_module(torch.ones(3))[0] == 6

@@ -221,3 +221,13 @@ def test_what_exporting_leaves_without_values_is_no_limit_that_torch_states() ->
     # an exception of the script's own has nothing to do with it
     own = failed(exception=ended_by("KeyError"), leaks=1)
     assert judge(own, 1.0, lambda _: None).kind == "not_reproduced"
+
+
+def test_outputs_that_decomposing_adds_are_no_fault_where_the_script_minds_nothing_else() -> None:
+    facts = {"exports": True, "calls": 2, "compared": 2, "added_outputs": 1}
+    found = judge_without_finding(failed(**facts, right_without_added_outputs=True))
+    assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "export", False)
+    assert "adds 1 output to the graph" in found.summary
+    assert judge_without_finding(failed(**facts)).kind == "not_reproduced"
+    unseen = failed(**facts, unchecked=1, right_without_added_outputs=True)
+    assert judge_without_finding(unseen).kind == "not_reproduced"
