@@ -95,6 +95,9 @@ class RecorderSpec(_RecorderSpec, total=False):
     exact: bool
     #: Outputs that decomposing adds to exported programs are taken away again.
     without_added_outputs: bool
+    #: File for the `TrainingFacts` of a run in which DistributedDataParallel reduces nothing, in
+    #: any process (`call.variations.lone_training`).
+    alone: str
     #: Number of the child process that is watched in the program's place, from 0.
     child: int
     #: Which derivative of that call is watched in its place.
@@ -148,6 +151,15 @@ class OperatorFacts(TypedDict):
     derivatives: List[DerivativeError]
     #: On DTensors, off what the whole tensors give; at most 8.
     sharded: List[OperatorError]
+
+
+class TrainingFacts(TypedDict):
+    """What a process that trains alone shows of its training."""
+
+    #: Those in which a parameter got a gradient.
+    steps: int
+    #: Whether in each of them the same parameters got as many, through the same functions.
+    alike: bool
 
 
 class RerunSpec(RecorderSpec):

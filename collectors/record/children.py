@@ -303,8 +303,8 @@ def _begin_fork(
 def _watch_operators(spec: RecorderSpec, number: int, recorder: CallWatcher) -> None:
     if "operators" in spec and spec.get("child") == number:
         hooks.install_operator_count(recorder, spec)
-    elif spec.get("sharded"):
-        hooks.install_sharded_watch()
+    elif spec.get("sharded") or "alone" in spec:
+        hooks.install_part(spec)
 
 
 def _make_recorder(spec: RecorderSpec, number: int) -> CallWatcher:

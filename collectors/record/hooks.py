@@ -99,11 +99,11 @@ def install_operator_count(recorder: CallHandler, spec: RecorderSpec) -> None:
     call_when_imported("torch", begin)
 
 
-def install_sharded_watch() -> None:
+def install_part(spec: RecorderSpec) -> None:
     """Has this process take part in what is looked at in another one, once torch is imported."""
 
     def begin(_: Any) -> None:
-        importlib.import_module(str(__package__) + ".operators").watch_sharded()
+        importlib.import_module(str(__package__) + ".operators").take_part(spec)
 
     call_when_imported("torch", begin)
 

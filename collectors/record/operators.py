@@ -29,7 +29,7 @@ from ..call.operators.derivatives import (
 from ..call.operators.measurement import OperatorMeasurement
 from ..call.operators.sharding import ShardedMeasurement
 from ..call.probe import ZeroMemoryMode
-from ..call.variations import precision
+from ..call.variations import lone_training, precision
 from ..protocol.starting import OPERATORS_LAYOUT, DerivativeKind, RecorderSpec
 from .native_calls import NativeCalls
 from .watched_callable import WatchedCallable
@@ -154,15 +154,20 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
         if spec.get("sharded"):
             _enter(ShardedMeasurement(measurement.note_sharded, measurement.number))
         atexit.register(measurement.save)
+    if "alone" in spec:
+        lone_training.train_alone(spec["alone"])
     if spec.get("zeroed"):
         _enter(ZeroMemoryMode())
     if spec.get("exact"):
         _enter(precision.promote())
 
 
-def watch_sharded() -> None:
+def take_part(spec: RecorderSpec) -> None:
     """Takes part in what another process looks at, whose collectives need this one."""
-    _enter(ShardedMeasurement(lambda error: None, lambda: -1))
+    if spec.get("sharded"):
+        _enter(ShardedMeasurement(lambda error: None, lambda: -1))
+    if "alone" in spec:
+        lone_training.train_alone()
 
 
 def _enter(mode: Any) -> None:

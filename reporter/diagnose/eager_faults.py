@@ -22,6 +22,11 @@ from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.recording.findings import Recording
 
 _INTERNAL = "INTERNAL ASSERT FAILED"
+#: What the reducer of DistributedDataParallel says of a step with `static_graph=True`
+#: (torch/csrc/distributed/c10d/reducer.cpp, 2.0 to 2.15).
+_GRAPH_CHANGED = "your training graph has changed in this iteration"
+#: Seconds that a script may take to be run again without that.
+_LONGEST = 60.0
 _PLACE = re.compile(r'INTERNAL ASSERT FAILED at "(?:[^"]*/)?((?:aten|c10|torch)/[^"]+)":(\d+)')
 _DERIVATIVES: Mapping[DerivativeKind, str] = {
     "gradcheck": "The gradient of an operator",
@@ -55,6 +60,17 @@ def may_be_torch(recording: Recording) -> bool:
     if raised is None:
         return False
     return is_internal(raised["failure"]) or bool(find_childs_signal(raised["failure"]))
+
+
+def is_refused_by_reducer(recording: Recording) -> bool:
+    """Whether DistributedDataParallel ended a short script by saying that its graph has changed."""
+    raised = recording.script.exception
+    return (
+        raised is not None
+        and not recording.script.stopped
+        and recording.script.seconds <= _LONGEST
+        and _GRAPH_CHANGED in find_childs_failure(raised["failure"])["message"]
+    )
 
 
 def find_childs_failure(failure: Failure) -> Failure:
@@ -181,6 +197,29 @@ def judge_script(recording: Recording) -> Diagnosis | None:
         Kind.CRASH,
         Layer.EAGER,
         _write_sentence(failure) + ".",
+        signature=sign_crash(Kind.CRASH, Layer.EAGER, failure),
+        failure=failure,
+        basis=VerdictBasis(reproduced=(1, 1)),
+    )
+
+
+def judge_reducer(recording: Recording) -> Diagnosis | None:
+    """The verdict on a script of which the reducer of DistributedDataParallel says that its graph
+    has changed, where without the reducer it ends well and no step differs from the first one.
+    """
+    raised, training = recording.script.exception, recording.further_runs.training
+    if raised is None or training is None or not training["alike"] or training["steps"] < 2:
+        return None
+    failure = find_childs_failure(raised["failure"])
+    summary = (
+        "DistributedDataParallel refuses a step and says that the training graph has changed, which"
+        " it has not: where nothing is reduced the script ends well, and in each of its"
+        f" {training['steps']} steps the same parameters get gradients, through the same functions."
+    )
+    return Diagnosis(
+        Kind.CRASH,
+        Layer.EAGER,
+        summary,
         signature=sign_crash(Kind.CRASH, Layer.EAGER, failure),
         failure=failure,
         basis=VerdictBasis(reproduced=(1, 1)),

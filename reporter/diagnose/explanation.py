@@ -138,7 +138,8 @@ EXPLANATIONS: Mapping[Kind, str] = {
 _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
     (Kind.CRASH, Layer.EAGER): (
         "An internal assertion guards what torch itself has to keep, so that no program should"
-        " reach it: wrong arguments are to be refused with an error of their own."
+        " reach it, nor anything that torch says of a program and that is not so: wrong arguments"
+        " are to be refused with an error of their own."
     ),
     (Kind.WRONG_RESULT, Layer.EAGER): (
         "The operator's result is farther from that in float64, or on the whole of its DTensors,"

@@ -20,6 +20,7 @@ from reporter.diagnose.eager_faults import (
     find_childs_signal,
     find_failing_child,
     judge_death_in_function,
+    judge_reducer,
     judge_script,
     may_be_torch,
 )
@@ -151,7 +152,7 @@ def judge_without_finding(recording: Recording) -> Diagnosis:
             " torch function or of a compiled one that can be watched;"
             " `python -X faulthandler` tells where that is"
         )
-    explained = judge_sharded(recording) or explain_assertion(recording)
+    explained = judge_sharded(recording) or judge_reducer(recording) or explain_assertion(recording)
     if explained is not None:
         return explained
     if calls == 0:

@@ -12,6 +12,7 @@ from reporter.core.kinds import Backend
 from reporter.diagnose.eager_faults import (
     find_childs_signal,
     find_failing_child,
+    is_refused_by_reducer,
     may_be_torch,
 )
 from reporter.diagnose.eager_values import is_own_assertion, may_be_eager, may_be_rounding
@@ -48,6 +49,8 @@ class ScriptReruns:
         """
         if may_be_torch(recording):
             return self._watch_operator(recording)
+        if is_refused_by_reducer(recording):
+            return self._train_alone(recording)
         if may_fail_elsewhere(recording):
             recording.further_runs.fails_uncompiled = self.fails_uncompiled(recording)
             if recording.further_runs.fails_uncompiled is False:
@@ -176,6 +179,21 @@ class ScriptReruns:
         elif facts["wrong"]:
             number = facts["wrong"][0]["function"]
             return self._watch(recording, OperatorWatch(self.script.folder, number), child)
+        return recording
+
+    def _train_alone(self, recording: Recording) -> Recording:
+        """The same with how the process that failed trains where nothing is reduced."""
+        self.script.audience.progress.note(
+            "DistributedDataParallel says that the training graph has changed: once more, each"
+            " process by itself"
+        )
+        raised = recording.script.exception
+        assert raised is not None
+        watch = OperatorWatch(self.script.folder, alone=True)
+        found = self._run_otherwise(operators=watch, child=find_failing_child(raised["failure"]))
+        found.close()
+        if found.script.exit == 0:
+            recording.further_runs.training = watch.read_training()
         return recording
 
     def fails_uncompiled(self, recording: Recording) -> bool | None:

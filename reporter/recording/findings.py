@@ -11,7 +11,7 @@ from pathlib import Path
 from collectors.protocol.comparison import Comparison
 from collectors.protocol.events import CompileOptions, ContextState, DynamoCounts, OwnFrame
 from collectors.protocol.failure import Failure, ScriptException
-from collectors.protocol.starting import OperatorFacts
+from collectors.protocol.starting import OperatorFacts, TrainingFacts
 from reporter.core.kinds import Compiler, Symptom
 from reporter.recording.call_session import CallSession
 from reporter.recording.call_sessions import LastCall
@@ -137,7 +137,9 @@ class FurtherRuns:
     `right_in_float64`: that it does where everything is computed in float64; `fails_uncompiled`:
     whether it fails in the same way with the compiler switched off; `right_without_added_outputs`:
     that it passes where decomposing adds no outputs to exported programs; `died_in`: in which of
-    torch's functions it was ended by the same signal, where no call of it can be repeated.
+    torch's functions it was ended by the same signal, where no call of it can be repeated;
+    `training`: of one that ends well where DistributedDataParallel reduces nothing, how the process
+    that failed trains then.
     """
 
     operators: OperatorFacts | None = None
@@ -146,6 +148,7 @@ class FurtherRuns:
     fails_uncompiled: bool | None = None
     right_without_added_outputs: bool = False
     died_in: str = ""
+    training: TrainingFacts | None = None
 
 
 @dataclass

@@ -12,6 +12,7 @@ from collectors.protocol.starting import (
     DerivativeKind,
     OperatorFacts,
     RecorderSpec,
+    TrainingFacts,
 )
 
 
@@ -33,7 +34,8 @@ class OperatorWatch:
     `measured` holds each operator against float64, and derivatives against finite differences, and
     `sharded` those on DTensors against the whole tensors;
     `zeroed` hands out memory that holds zeros; `exact` computes in float64. With `native` the C
-    function that is under way is noted.
+    function that is under way is noted. With `alone` DistributedDataParallel reduces nothing, and
+    the steps of the training are noted.
     """
 
     folder: Path
@@ -44,6 +46,7 @@ class OperatorWatch:
     zeroed: bool = False
     exact: bool = False
     native: bool = False
+    alone: bool = False
 
     def tell(self, spec: RecorderSpec) -> None:
         """Puts into `spec` what the recorder has to know of it."""
@@ -62,6 +65,8 @@ class OperatorWatch:
             spec["exact"] = True
         if self.native:
             spec["native_calls"] = str(self._native)
+        if self.alone:
+            spec["alone"] = str(self._training)
 
     @property
     def _counted(self) -> Path:
@@ -74,6 +79,10 @@ class OperatorWatch:
     @property
     def _native(self) -> Path:
         return self.folder / "native-calls"
+
+    @property
+    def _training(self) -> Path:
+        return self.folder / "training.json"
 
     def find_last_function(self) -> str:
         """The public name of torch's C function that was under way when the process ended; empty
@@ -101,6 +110,14 @@ class OperatorWatch:
         """What the run that measured found; None if it came to nothing."""
         try:
             found: OperatorFacts = json.loads(self._measured.read_text())
+        except (OSError, ValueError):
+            return None
+        return found
+
+    def read_training(self) -> TrainingFacts | None:
+        """What the run that trained alone showed; None if it came to nothing."""
+        try:
+            found: TrainingFacts = json.loads(self._training.read_text())
         except (OSError, ValueError):
             return None
         return found

@@ -36,12 +36,7 @@ DEFAULT = (
     "derivatives/finite_differences_float32",
 )
 #: Programs whose verdict is wrong; docs/limits.md says why.
-WRONG = frozenset(
-    (
-        "derivatives/tensor_hook_after_graph_break",
-        "ranks/static_graph_unused_output",
-    )
-)
+WRONG = frozenset(("derivatives/tensor_hook_after_graph_break",))
 #: The release that the tests are pinned to.
 RELEASE = "2.13.0"
 

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.diagnose.eager_faults import find_failing_child, may_be_torch
+from reporter.diagnose.eager_faults import (
+    find_failing_child,
+    is_refused_by_reducer,
+    may_be_torch,
+)
 from reporter.diagnose.judge import judge
 from reporter.diagnose.no_finding import (
     have_same_ending,
@@ -231,3 +235,37 @@ def test_outputs_that_decomposing_adds_are_no_fault_where_the_script_minds_nothi
     assert judge_without_finding(failed(**facts)).kind == "not_reproduced"
     unseen = failed(**facts, unchecked=1, right_without_added_outputs=True)
     assert judge_without_finding(unseen).kind == "not_reproduced"
+
+
+CHANGED = (
+    "Expected to have finished reduction in the prior iteration before starting a new one. This"
+    " error indicates that your training graph has changed in this iteration, e.g., one parameter"
+    " is used in first iteration, but then got unused in the second iteration."
+)
+
+
+@pytest.mark.parametrize(
+    ("training", "kind"),
+    [
+        ({"steps": 6, "alike": True}, "crash"),
+        ({"steps": 6, "alike": False}, "invalid_program"),
+        ({"steps": 1, "alike": True}, "invalid_program"),
+        (None, "invalid_program"),
+    ],
+)
+def test_a_training_graph_that_does_not_change_is_not_to_be_refused_as_one_that_does(
+    training: Any, kind: str
+) -> None:
+    script = ended_by_child(CHANGED)
+    script.further_runs.training = training
+    found = judge_without_finding(script)
+    assert (found.kind, found.layer) == (kind, "eager")
+
+
+def test_only_what_the_reducer_says_of_a_changed_graph_is_asked_again() -> None:
+    assert is_refused_by_reducer(ended_by_child(CHANGED))
+    assert is_refused_by_reducer(failed(exception=ended_by("RuntimeError", CHANGED)))
+    assert not is_refused_by_reducer(ended_by_child(ASSERTION))
+    assert not is_refused_by_reducer(failed(exception=None))
+    slow = failed(exception=ended_by("RuntimeError", CHANGED), seconds=1000.0)
+    assert not is_refused_by_reducer(slow)

@@ -72,3 +72,11 @@ def test_a_recorder_is_told_what_is_looked_at_and_nothing_else(tmp_path: Path) -
     assert told(OperatorWatch(tmp_path, zeroed=True))["zeroed"] is True
     assert told(OperatorWatch(tmp_path, exact=True))["exact"] is True
     assert "native_calls" in told(OperatorWatch(tmp_path, native=True))
+    assert "alone" in told(OperatorWatch(tmp_path, alone=True))
+
+
+def test_how_a_process_trains_alone_is_read_where_it_was_noted(tmp_path: Path) -> None:
+    watch = OperatorWatch(tmp_path, alone=True)
+    assert watch.read_training() is None
+    Path(told(watch)["alone"]).write_text('{"steps": 2, "alike": true}')
+    assert watch.read_training() == {"steps": 2, "alike": True}
