@@ -49,13 +49,15 @@ class TrainingSteps:
                 parameter.register_hook(functools.partial(count, name))
 
     def begin(self, model: Any, result: Any) -> None:
-        """Notes a step by what the model returns for it."""
+        """Notes a step by what the model returns for it; without a graph it is none."""
         self.save()
-        self._steps.setdefault(id(model), []).append(_Step(_count_functions(result), Counter()))
+        functions = _count_functions(result)
+        if functions:
+            self._steps.setdefault(id(model), []).append(_Step(functions, Counter()))
 
     def describe(self) -> TrainingFacts:
-        """What is known so far; what nobody asked a derivative of is no step."""
-        trained = [[step for step in steps if step.gradients] for steps in self._steps.values()]
+        """What is known so far, up to the last step that gave a gradient."""
+        trained = [_drop_last(steps) for steps in self._steps.values()]
         return {
             "steps": max(map(len, trained), default=0),
             "alike": all(step == steps[0] for steps in trained for step in steps),
@@ -65,6 +67,12 @@ class TrainingSteps:
         """Writes it, whole or not at all."""
         if self.path is not None:
             write_json(self.path, self.describe())
+
+
+def _drop_last(steps: List[_Step]) -> List[_Step]:
+    """Without the last ones that no gradient was asked of, or not yet."""
+    count = max((n for n, step in enumerate(steps, 1) if step.gradients), default=0)
+    return steps[:count]
 
 
 def _count_functions(result: Any) -> Counter[str]:

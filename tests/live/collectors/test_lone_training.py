@@ -41,6 +41,8 @@ def train(model: Any, used: list[int]) -> None:
     for number in used:
         model.zero_grad()
         model(torch.ones(1, 2))[number].sum().backward()
+        with torch.no_grad():
+            model(torch.ones(1, 2))
     model(torch.ones(1, 2))  # nobody asks for a derivative of it
 
 
@@ -54,6 +56,13 @@ def test_steps_that_use_the_same_parameters_are_alike(noted: Path) -> None:
 def test_steps_that_use_other_parameters_are_not(noted: Path) -> None:
     train(DDP(Two(), static_graph=True), [0, 1])
     assert json.loads(noted.read_text()) == {"steps": 2, "alike": False}
+
+
+def test_a_step_between_others_that_nobody_differentiates_is_another_one(noted: Path) -> None:
+    model = DDP(Two(), static_graph=True)
+    train(model, [0])
+    train(model, [0])
+    assert json.loads(noted.read_text()) == {"steps": 3, "alike": False}
 
 
 def test_steps_that_lead_through_other_functions_are_not(noted: Path) -> None:
