@@ -124,6 +124,13 @@ class OperatorError(TypedDict):
     sensitivity: float
 
 
+class ShardedError(OperatorError):
+    """How one result of an operator on DTensors is off that on the whole tensors."""
+
+    #: Of each DTensor that it is given, `[Shard(0)]`; one of no class of torch's is left out.
+    placements: List[str]
+
+
 class DerivativeError(TypedDict):
     """A derivative of a torch function that finite differences refuse."""
 
@@ -150,13 +157,13 @@ class OperatorFacts(TypedDict):
     #: Derivatives that the program asks for and finite differences refuse, in the order of calls.
     derivatives: List[DerivativeError]
     #: On DTensors, off what the whole tensors give; at most 8.
-    sharded: List[OperatorError]
+    sharded: List[ShardedError]
 
 
 class TrainingFacts(TypedDict):
     """What a process that trains alone shows of its training."""
 
-    #: Those in which a parameter got a gradient.
+    #: Those up to the last one in which a parameter got a gradient.
     steps: int
     #: Whether in each of them the same parameters got as many, through the same functions.
     alike: bool

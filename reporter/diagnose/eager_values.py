@@ -53,8 +53,9 @@ def judge_sharded(recording: Recording) -> Diagnosis | None:
     if facts is None or not facts["sharded"]:
         return None
     found = facts["sharded"][0]
+    placed = f" with {' and '.join(found['placements'])}" if found["placements"] else ""
     summary = (
-        f"{found['operator']} on DTensors is not what it is on the whole tensors: off by"
+        f"{found['operator']} on DTensors{placed} is not what it is on the whole tensors: off by"
         f" {found['error']:.3g}, where the largest value is {found['largest']:.3g}."
     )
     signature = Signature(Kind.WRONG_RESULT, Layer.EAGER)

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...machine.processes import write_json
 from ...machine.public_names import shorten_name
-from ...protocol.starting import OperatorError, OperatorFacts
+from ...protocol.starting import OperatorError, OperatorFacts, ShardedError
 from ..probe import EMPTY, EagerFactsMode
 from .derivative_measurement import DerivativeMeasurement
 from .sharding import is_sharded
@@ -63,7 +63,7 @@ class OperatorMeasurement(EagerFactsMode):
         #: function mode sees that where it has not seen the program's own (`Parameter.set_`).
         self.is_looking = False
         #: What a `ShardedMeasurement` finds.
-        self.sharded: List[OperatorError] = []
+        self.sharded: List[ShardedError] = []
         #: Told of each torch function that the program calls.
         self.derivatives = DerivativeMeasurement()
 
@@ -149,7 +149,7 @@ class OperatorMeasurement(EagerFactsMode):
             "sharded": self.sharded,
         }
 
-    def note_sharded(self, error: OperatorError) -> None:
+    def note_sharded(self, error: ShardedError) -> None:
         """Keeps what a `ShardedMeasurement` finds, at once: the program may be ended by another."""
         if len(self.sharded) < _MOST_FOUND:
             self.sharded.append(error)

@@ -9,7 +9,7 @@ for a reason of its own, such as the time that it took.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, List, Tuple
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -17,11 +17,13 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from ...machine.dispatcher_mode import DispatcherMode
 from ...machine.public_names import shorten_name
-from ...protocol.starting import OperatorError
+from ...protocol.starting import ShardedError
 from ..probe import EMPTY
 
 #: Operators that are looked at, and the elements of their tensors, which no process may exceed.
 _MOST_CALLS, _MOST_ELEMENTS = 500, 1 << 20
+#: How the parts of a `Partial` may be put together (torch/distributed/tensor/placement_types.py).
+_REDUCTIONS = ("sum", "avg", "product", "max", "min")
 
 
 def is_sharded(value: Any) -> bool:
@@ -34,7 +36,7 @@ class ShardedMeasurement(DispatcherMode):
     program has called.
     """
 
-    def __init__(self, note: Callable[[OperatorError], None], number: Callable[[], int]) -> None:
+    def __init__(self, note: Callable[[ShardedError], None], number: Callable[[], int]) -> None:
         super().__init__()
         self.note = note
         self.number = number
@@ -45,10 +47,11 @@ class ShardedMeasurement(DispatcherMode):
         if self._left <= 0 or not _is_looked_at(func, args, named):
             return func(*args, **named)
         self._left -= 1
+        placements = list_placements(args, named)  # an operator may change those of its arguments
         wanted = self._compute_whole(func, args, named)
         result = func(*args, **named)
         if wanted is not None:
-            self._hold(func, result, wanted)
+            self._hold(func, result, wanted, placements)
         return result
 
     def _compute_whole(self, func: Any, args: Any, named: Any) -> Any:
@@ -58,7 +61,7 @@ class ShardedMeasurement(DispatcherMode):
             return func(*given, **keywords)
         return None
 
-    def _hold(self, func: Any, result: Any, wanted: Any) -> None:
+    def _hold(self, func: Any, result: Any, wanted: Any, placements: List[str]) -> None:
         with _apart(), contextlib.suppress(Exception):
             for own, whole in zip(tree_flatten(result)[0], tree_flatten(wanted)[0]):
                 if not is_sharded(own):
@@ -72,6 +75,7 @@ class ShardedMeasurement(DispatcherMode):
                             "error": error,
                             "largest": largest,
                             "sensitivity": 0.0,
+                            "placements": placements,
                         }
                     )
 
@@ -88,6 +92,27 @@ def _is_looked_at(func: Any, args: Any, named: Any) -> bool:
     if not sharded or sum(each.numel() for each in sharded) > _MOST_ELEMENTS:
         return False
     return shorten_name(func) not in EMPTY and torch.Tag.nondeterministic_seeded not in func.tags
+
+
+def list_placements(args: Any, named: Any) -> List[str]:
+    """How each DTensor among the arguments is placed, as `distribute_tensor` is told it; a program
+    may have placements of its own, and such a tensor is left out.
+    """
+    sharded = [leaf for leaf in tree_flatten((args, named))[0] if is_sharded(leaf)]
+    written = [[_write_placement(each) for each in leaf.placements] for leaf in sharded]
+    return ["[" + ", ".join(words) + "]" for words in written if words and all(words)]
+
+
+def _write_placement(placement: Any) -> str:
+    """Nothing for what torch does not tell of in public."""
+    name = type(placement).__name__
+    if name == "Replicate":
+        return "Replicate()"
+    if name == "Shard":
+        return "Shard({})".format(int(placement.dim))
+    if name == "Partial" and placement.reduce_op in _REDUCTIONS:
+        return 'Partial("{}")'.format(placement.reduce_op)
+    return ""
 
 
 def _join(value: Any) -> Any:

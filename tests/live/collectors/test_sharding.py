@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from collectors.call.operators.measurement import OperatorMeasurement
-from collectors.call.operators.sharding import ShardedMeasurement
+from collectors.call.operators.sharding import ShardedMeasurement, list_placements
 
 
 class DTensor(torch.Tensor):
@@ -21,11 +21,13 @@ class DTensor(torch.Tensor):
     """
 
     parts: list[torch.Tensor]
+    placements: tuple[Any, ...]
 
     @staticmethod
     def __new__(cls: Any, parts: list[torch.Tensor]) -> DTensor:
         made: DTensor = torch.Tensor._make_wrapper_subclass(cls, parts[0].shape, dtype=torch.float)
         made.parts = parts
+        made.placements = ()
         return made
 
     def full_tensor(self) -> torch.Tensor:
@@ -96,3 +98,18 @@ def test_what_torch_does_right_is_not_noted(mesh: Any) -> None:
     tensor = pytest.importorskip("torch.distributed.tensor")
     sharded = tensor.distribute_tensor(torch.randn(4, 3), mesh, [tensor.Shard(0)])
     assert measured(train, sharded) == []
+
+
+def test_placements_are_written_as_torch_is_told_them(mesh: Any) -> None:
+    tensor = pytest.importorskip("torch.distributed.tensor")
+
+    class Secret(tensor.Replicate):
+        """The program's own."""
+
+    def place(placement: Any) -> Any:
+        return tensor.DTensor.from_local(torch.ones(2), mesh, [placement], run_check=False)
+
+    assert list_placements((place(tensor.Shard(0)), 1), {}) == ["[Shard(0)]"]
+    given = (place(tensor.Replicate()), torch.ones(2)), {"other": place(tensor.Partial("avg"))}
+    assert list_placements(*given) == ["[Replicate()]", '[Partial("avg")]']
+    assert list_placements((place(Secret()),), {}) == []

@@ -94,7 +94,10 @@ def test_a_failed_assertion_of_a_process_that_a_script_starts_is_looked_at() -> 
 
 def test_an_operator_on_dtensors_that_is_not_that_on_the_whole_tensors_is_a_bug() -> None:
     added = {"operator": "aten.add.Tensor", "function": 3, "error": 1.0, "largest": 2.5}
-    found = judge_without_finding(failed_assertion({"sharded": [added]}))
+    placed = {**added, "placements": ['[Partial("sum")]', "[Shard(0)]"]}
+    found = judge_without_finding(failed_assertion({"sharded": [placed]}))
+    assert 'DTensors with [Partial("sum")] and [Shard(0)] is not' in found.summary
+    found = judge_without_finding(failed_assertion({"sharded": [{**added, "placements": []}]}))
     assert (found.kind, found.layer, found.is_bug) == ("wrong_result", "eager", True)
     assert "aten.add.Tensor on DTensors" in found.summary and "off by 1," in found.summary
     assert judge_sharded(failed_assertion({})) is None
