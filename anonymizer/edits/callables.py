@@ -5,7 +5,7 @@ only hands its arguments on to it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.source.locations import change_each, find_expressions, find_new_objects, put_at
@@ -67,15 +67,15 @@ def free_bound_methods(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def free_modules(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Make a function of a module class of a script that has a `forward` alone, which does nothing
-    with the object: `compile(Block1())(x)` as `compile(helper1)(x)`.
+    """Make a function of a module class that has a `forward` alone, which does nothing with the
+    object: `compile(Block1())(x)` as `compile(helper1)(x)`. The entry's is left to the plain form.
     """
 
     def locate(each: SourceProgram) -> list[tuple[SourceProgram, ast.ClassDef, ast.FunctionDef]]:
         return [
             (each, owner, forward)
             for owner in each.definitions.body
-            if isinstance(owner, ast.ClassDef) and len(owner.body) == 1
+            if isinstance(owner, ast.ClassDef) and len(owner.body) == 1 and owner.name != "Repro"
             if [ast.unparse(base) for base in owner.bases] == ["nn.Module"]
             for forward in owner.body
             if isinstance(forward, ast.FunctionDef) and forward.name == "forward"
@@ -95,8 +95,7 @@ def free_modules(program: SourceProgram) -> Iterator[SourceProgram]:
         whole.definitions.body[whole.definitions.body.index(owner)] = forward
         return bool(made) and owner.name not in find_names(whole.definitions)
 
-    if program.is_script:
-        yield from change_each(program, locate, change)
+    yield from change_each(program, locate, change)
 
 
 def _drop_other_name(whole: ast.Module, function: str) -> None:
@@ -121,6 +120,33 @@ def _make_name(program: SourceProgram) -> str:
     taken = find_names(program.definitions, program.inputs)
     taken |= {getattr(node, "name", "") for node in ast.walk(program.definitions)}
     return next(name for at in range(1, len(taken) + 2) if (name := f"helper{at}") not in taken)
+
+
+def call_directly(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Call what another function is given first with what it is given besides: `self.block(x)` for
+    `checkpoint(self.block, x, use_reentrant=False)`.
+    """
+
+    def locate(each: SourceProgram) -> list[tuple[ast.AST, str, int | None, ast.Call]]:
+        functions = {n.name for n in each.definitions.body if isinstance(n, ast.FunctionDef)}
+        return [
+            place
+            for place in find_expressions(each, ast.Call)
+            if len(place[3].args) > 1 and _may_be_called(place[3].args[0], functions)
+        ]
+
+    def change(location: tuple[ast.AST, str, int | None, ast.Call]) -> None:
+        put_at(location, ast.Call(location[3].args[0], location[3].args[1:], []))
+
+    yield from change_each(program, locate, change)
+
+
+def _may_be_called(given: ast.expr, functions: Collection[str]) -> bool:
+    """Whether an expression is a function of the program, a lambda or an attribute of an object."""
+    if isinstance(given, ast.Name):
+        return given.id in functions
+    is_own = isinstance(given, ast.Attribute) and ast.unparse(given).startswith("self.")
+    return is_own or isinstance(given, ast.Lambda)
 
 
 def skip_entry(program: SourceProgram) -> Iterator[SourceProgram]:

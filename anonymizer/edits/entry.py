@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from anonymizer.graph.containers import is_container
 from anonymizer.graph.identifiers import find_names
 from anonymizer.source.locations import change_each, find_expressions, find_method, put_at
 from anonymizer.source.program import SourceProgram
@@ -32,7 +33,7 @@ _AttributePlace = tuple[SourceProgram, ast.ClassDef, ast.stmt, str]
 
 
 def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Give the entry a tensor that its constructor makes as one more argument."""
+    """Give the entry a tensor or a container that its constructor makes as one more argument."""
 
     def locate(each: SourceProgram) -> list[_TensorPlace]:
         return [
@@ -41,12 +42,12 @@ def pass_tensors(program: SourceProgram) -> Iterator[SourceProgram]:
             for start in owner.body
             if isinstance(start, ast.FunctionDef) and start.name == "__init__"
             for statement in start.body
-            if _read_tensor(statement) is not None
+            if _read_given(statement) is not None
         ]
 
     def change(location: _TensorPlace) -> bool:
         whole, owner, start, statement = location
-        name, value = _read_tensor(statement) or ("", statement)
+        name, value = _read_given(statement) or ("", statement)
         forward = find_method(owner, "forward")
         given = getattr(getattr(whole.inputs.body[-1], "value", None), "elts", None)
         if forward is None or given is None or name in _find_names(whole):
@@ -247,13 +248,17 @@ def _is_plain(owner: ast.ClassDef) -> bool:
     return bases <= _PLAIN_BASES and not owner.keywords and not owner.decorator_list
 
 
-def _read_tensor(statement: ast.stmt) -> tuple[str, ast.expr] | None:
-    """The attribute and the value of `self.name = torch.randn(2)`, of a parameter or a buffer."""
+def _read_given(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+    """The attribute and the value of `self.name = torch.randn(2)`, of a parameter, a buffer, or a
+    container.
+    """
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
         target = statement.targets[0]
         value = _without_parameter(statement.value)
         is_own = ast.unparse(target.value) == "self"
-        return (target.attr, value) if is_own and _makes_tensor(value) else None
+        is_container_alone = is_container(value) and "self" not in find_names(value)
+        is_given = is_container_alone or _makes_tensor(value)
+        return (target.attr, value) if is_own and is_given else None
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and ast.unparse(call.func) == "self.register_buffer":
         name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None

@@ -8,7 +8,7 @@ import ast
 import copy
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from anonymizer.edits.absorption import match_arguments
@@ -299,16 +299,19 @@ def _list_plain_values(node: ast.ListComp) -> list[ast.expr]:
 
 
 def fold(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Write a number that a constructor puts into an attribute where the class reads it."""
+    """Write a number or a function that a constructor puts into an attribute where the class reads
+    it.
+    """
 
     def locate(each: SourceProgram) -> list[Any]:
+        functions = {n.name for n in each.definitions.body if isinstance(n, ast.FunctionDef)}
         return [
             (owner, target.attr, value)
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
             for start in owner.body
             if isinstance(start, ast.FunctionDef) and start.name == "__init__"
-            for target, value in _find_constants(start.body)
+            for target, value in _find_constants(start.body, functions)
             if isinstance(target, ast.Attribute)
         ]
 
@@ -352,10 +355,14 @@ def fold_class_attributes(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from change_each(program, locate, change)
 
 
-def _find_constants(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, ast.Constant]]:
-    """What gets a constant in a block of statements, and the constant."""
+def _find_constants(
+    body: list[ast.stmt], functions: Collection[str] = ()
+) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What gets a constant, or one of some functions, in a block of statements, and that value."""
     for node in body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+        value = node.value if isinstance(node, ast.Assign) else None
+        is_function = isinstance(value, ast.Name) and value.id in functions
+        if isinstance(node, ast.Assign) and (is_function or isinstance(value, ast.Constant)):
             yield node.targets[0], node.value
 
 

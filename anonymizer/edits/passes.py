@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from anonymizer.edits.absorption import absorb, replace_single_lists
+from anonymizer.edits.attributes import (
+    free_attributes,
+    merge_objects,
+    pass_containers,
+    pass_held_values,
+)
 from anonymizer.edits.callables import (
+    call_directly,
     drop_lambdas,
     free_bound_methods,
     free_modules,
@@ -67,11 +74,16 @@ PASSES: tuple[Edit, ...] = (
     unwrap,
     shorten_ranges,
     replace_single_lists,
+    call_directly,
+    merge_objects,
+    free_attributes,
     absorb,
     pass_outputs,
     pass_tensors,
     free_class_attributes,
     free_entry,
+    pass_containers,
+    pass_held_values,
     forget_evaluation,
     open_objects,
     read_new_objects,

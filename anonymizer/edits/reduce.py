@@ -27,27 +27,25 @@ from anonymizer.source.program import SourceProgram
 #: The index of the first candidate that is interesting, or None.
 FindFirst = Callable[[Sequence[SourceProgram]], int | None]
 BATCH = 4
+#: What tells a program from others: its texts, and whether each run makes its definitions anew.
+_Key = tuple[str, str, str, bool]
 
 
-def _build_candidate(
-    program: SourceProgram, text: str, inputs: str, expression: str
-) -> SourceProgram | None:
-    """The program with other texts, tidied.
+def _build_candidate(program: SourceProgram, edited: SourceProgram) -> SourceProgram | None:
+    """The program after an edit, tidied.
 
     Args:
-        text: the definitions.
-        inputs: the body of `inputs()`.
-        expression: of the callable.
+        program: as it was before.
+        edited: what the edit has made of it; its trees may be no Python.
 
     Returns:
         None where that is no Python, reads names that are bound nowhere, or changes nothing.
     """
     try:
         made = replace(
-            program,
-            definitions=ast.parse(text),
-            inputs=ast.parse(inputs),
-            callable_expression=expression,
+            edited,
+            definitions=ast.parse(edited.write_definitions()),
+            inputs=ast.parse("\n".join(edited.write_inputs())),
         )
         made = tidy(made)
         with warnings.catch_warnings():
@@ -57,29 +55,21 @@ def _build_candidate(
         return None
     if find_undefined(made) - find_undefined(program):
         return None
-    same = (
-        made.write_definitions() == program.write_definitions()
-        and made.write_inputs() == program.write_inputs()
-    )
-    return None if same and made.callable_expression == program.callable_expression else made
+    return None if _build_key(made) == _build_key(program) else made
 
 
-def _build_key(program: SourceProgram) -> tuple[str, str, str]:
+def _build_key(program: SourceProgram) -> _Key:
     return (
         program.write_definitions(),
         "\n".join(program.write_inputs()),
         program.callable_expression,
+        program.has_own_state,
     )
 
 
 def _build_proposals(program: SourceProgram, edit: Edit) -> Iterator[SourceProgram]:
     for made in edit(copy.deepcopy(program)):
-        found = _build_candidate(
-            program,
-            made.write_definitions(),
-            "\n".join(made.write_inputs()),
-            made.callable_expression,
-        )
+        found = _build_candidate(program, made)
         if found is not None:
             yield found
 
@@ -135,7 +125,7 @@ def reduce(program: SourceProgram, find_first: FindFirst, rounds: int = 6) -> So
 
 
 def _run(
-    program: SourceProgram, edit: Edit, find_first: FindFirst, seen: set[tuple[str, str, str]]
+    program: SourceProgram, edit: Edit, find_first: FindFirst, seen: set[_Key]
 ) -> SourceProgram:
     """One pass: after a success it goes on at the same place of the smaller program, so that it
     ends.
@@ -155,7 +145,7 @@ def _run(
 
 
 def _list_unseen(
-    program: SourceProgram, edit: Edit, position: int, seen: set[tuple[str, str, str]]
+    program: SourceProgram, edit: Edit, position: int, seen: set[_Key]
 ) -> Iterator[tuple[int, SourceProgram]]:
     """The proposals from a place on that were not asked for before, each with its place."""
     for at, made in enumerate(_build_proposals(program, edit)):

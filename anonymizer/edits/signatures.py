@@ -23,7 +23,7 @@ from anonymizer.source.program import SourceProgram
 
 def drop_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
     """Drop a parameter of the entry that it does not mention, together with the input for it."""
-    entry = _find_entry_function(program)
+    entry = find_entry_function(program)
     returned = program.inputs.body[-1]
     if (
         entry is None
@@ -34,7 +34,7 @@ def drop_parameters(program: SourceProgram) -> Iterator[SourceProgram]:
     offset = 1 if entry.args.args and entry.args.args[0].arg == "self" else 0
     for index in reversed(range(len(entry.args.args) - offset)):
         made = copy.deepcopy(program)
-        node, last = _find_entry_function(made), made.inputs.body[-1]
+        node, last = find_entry_function(made), made.inputs.body[-1]
         assert node is not None
         name = node.args.args[index + offset].arg
         if any(
@@ -198,13 +198,13 @@ def _without_results(program: SourceProgram, given: Collection[str]) -> SourcePr
 
 def pass_only_items(program: SourceProgram) -> Iterator[SourceProgram]:
     """Give the entry the only item of a list, where it asks that list for nothing else."""
-    entry, returned = _find_entry_function(program), program.inputs.body[-1]
+    entry, returned = find_entry_function(program), program.inputs.body[-1]
     if entry is None or not isinstance(getattr(returned, "value", None), ast.Tuple):
         return
     given = [each for each in entry.args.args if each.arg != "self"]
     for index, parameter in enumerate(given):
         made = copy.deepcopy(program)
-        node, last = _find_entry_function(made), made.inputs.body[-1]
+        node, last = find_entry_function(made), made.inputs.body[-1]
         items = last.value.elts[index : index + 1]  # type: ignore[attr-defined]
         if node is None or not items or not isinstance(items[0], (ast.List, ast.Tuple)):
             continue
@@ -222,7 +222,7 @@ def pass_only_items(program: SourceProgram) -> Iterator[SourceProgram]:
             yield made
 
 
-def _find_entry_function(program: SourceProgram) -> ast.FunctionDef | None:
+def find_entry_function(program: SourceProgram) -> ast.FunctionDef | None:
     """The function that is called, or the `forward` of the module."""
     for node in program.definitions.body:
         if isinstance(node, ast.FunctionDef) and node.name == "repro":

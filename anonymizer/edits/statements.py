@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.edits.absorption import calls_base
+from anonymizer.edits.callees import calls_base
 from anonymizer.source.locations import change_each, copy_with_place, list_bodies
 from anonymizer.source.program import SourceProgram, is_state_reader
 

@@ -20,7 +20,7 @@ from anonymizer.plain.statements import read_script
 
 _SIDES = ("expected", "actual")
 #: Longest expression that is written twice on one line.
-_WIDTH = 40
+_WIDTH = 33
 
 
 def render_effect(

@@ -135,6 +135,22 @@ class IdentifierRenaming(ast.NodeTransformer):
         return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
 
 
+class PathShortening(ast.NodeTransformer):
+    """Reads attributes of an object from the one that holds it: `owner.part.x` as `owner.x`, for
+    the name of the part.
+    """
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
+        """The attribute, without that name before it."""
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Attribute) and node.value.attr == self.part:
+            node.value = node.value.value
+        return node
+
+
 class NodeExchange(ast.NodeTransformer):
     """One node in the place of another."""
 

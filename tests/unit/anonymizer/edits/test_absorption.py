@@ -7,7 +7,8 @@ import ast
 import pytest
 
 from anonymizer.edits.absorption import absorb
-from tests.support.gathered import program_of
+from anonymizer.source.program import SourceProgram
+from tests.support.gathered import ones, program_of
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,10 @@ def test_the_method_of_an_object_that_the_constructor_makes_is_written_where_it_
         "a, b = (next(z), sum(z))",
         "return x * b",
     ]
+
+
+def test_new_names_are_none_of_the_function_itself() -> None:
+    helper = "def helper1(x):\n    local1 = x\n    return local1\n"
+    text = helper + "def repro(x, y):\n    return helper1(y)"
+    (made,) = absorb(SourceProgram(ast.parse(text), "repro", ones()))
+    assert "local2 = y\n    local1 = local2\n    return local1" in made.write_definitions()

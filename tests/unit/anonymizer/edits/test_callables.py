@@ -6,7 +6,14 @@ import ast
 
 import pytest
 
-from anonymizer.edits.callables import drop_lambdas, free_bound_methods, skip_entry
+from anonymizer.edits.callables import (
+    call_directly,
+    drop_lambdas,
+    free_bound_methods,
+    free_modules,
+    skip_entry,
+)
+from anonymizer.edits.inlining import fold
 from anonymizer.source.program import SourceProgram
 
 OBJECT = """
@@ -78,3 +85,38 @@ def test_a_function_takes_the_place_of_a_lambda_around_it() -> None:
     for other in ("Own.apply(z, z)", "Own.apply(z) + 1", "z.apply(z)", "Own.apply(z, k=z)"):
         kept = text.replace("Own.apply(z)", other)
         assert list(drop_lambdas(program(kept))) == []
+
+
+BLOCKS = """
+class Block1(nn.Module):
+    def forward(self, x):
+        return x + 1
+class Repro(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attr1 = Block1()
+    def forward(self, x):
+        return torch.utils.checkpoint.checkpoint(self.attr1, x, use_reentrant=False)
+"""
+
+
+def test_what_a_function_is_given_to_call_is_called_directly() -> None:
+    (made,) = call_directly(program(BLOCKS))
+    assert "        return self.attr1(x)" in made.write_definitions()
+    for other in (
+        "checkpoint(x, self.attr1)",
+        "checkpoint(self.attr1)",
+        "checkpoint(torch.sin, x)",
+    ):
+        text = BLOCKS.replace("checkpoint(self.attr1, x, use_reentrant=False)", other)
+        assert text != BLOCKS and list(call_directly(program(text))) == []
+
+
+def test_a_block_with_a_forward_alone_is_a_function_where_it_is_handed_over() -> None:
+    (made,) = free_modules(program(BLOCKS))
+    text = made.write_definitions()
+    assert text.startswith("def helper1(x):\n    return x + 1") and "Block1" not in text
+    assert "self.attr1 = helper1" in text
+    (folded,) = fold(made)
+    assert "checkpoint(helper1, x, use_reentrant=False)" in folded.write_definitions()
+    assert list(free_modules(program(BLOCKS.replace("x + 1", "x + self.training")))) == []

@@ -50,6 +50,17 @@ def test_a_tensor_that_the_entry_makes_and_keeps_is_an_argument() -> None:
     assert "torch.randn(2)" not in text.partition("self.attr3")[0]
 
 
+def test_a_container_that_the_entry_only_reads_is_an_argument() -> None:
+    text = STATEFUL.replace("torch.randn(2)", "{'a': 2}", 1)
+    text = text.replace("self.attr2 *", "self.attr2['a'] *")
+    made = next(pass_tensors(program(text)))
+    assert ast.unparse(made.list_arguments()[1]) == "{'a': 2}"
+    assert "x + attr2['a'] * self.attr3" in made.write_definitions()
+    for old, new in (("self.attr5 = x", "self.attr2 = {}"), ("{'a': 2}", "{'a': self}")):
+        kept = program(text.replace(old, new))
+        assert all("'a'" not in " ".join(each.write_inputs()) for each in pass_tensors(kept))
+
+
 EMBEDDING = """
 class Repro(nn.Module):
     def __init__(self):

@@ -145,6 +145,13 @@ def test_a_module_that_becomes_a_function_needs_no_import_and_long_state_two_lin
     assert f"expected = {long}\nactual = {long}\n" in plain
 
 
+def test_what_black_would_break_is_made_on_two_lines() -> None:
+    made = "collections.deque([0.0, 0.0], maxlen=2)"
+    one = program("def repro(x, y):\n    y.append(x)\n    return x", given=f"(x, {made})")
+    plain = render_plain(body_of(next(observe(one))), ASSERTION, PlainForm.PLAINEST)
+    assert f"expected = {made}\nactual = {made}\n" in plain
+
+
 def test_what_the_inputs_are_made_of_stays_outside_of_the_factory() -> None:
     source = (
         "class Thing1:\n    log = []\n"
