@@ -35,11 +35,11 @@ def _compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
     if data.dtype == torch.bool:
         return {"true_share": float(data.float().mean())}
     if data.is_floating_point():
-        finite = data.float()[torch.isfinite(data)]
-        found: TensorStatistics = {"nan_share": float(torch.isnan(data).float().mean())}
-        if finite.numel():
-            found["min"], found["max"] = float(finite.min()), float(finite.max())
-        return found
+        # few operators take each dtype below float32, whose range float64 alone exceeds
+        exact = data if data.dtype == torch.float64 else data.float()
+        finite = exact[torch.isfinite(exact)]
+        found: TensorStatistics = {"nan_share": float(torch.isnan(exact).float().mean())}
+        return {**found, **_measure_range(finite)} if finite.numel() else found
     others = _describe_padding(data)
     entries = data[data != others["padding"]] if others else data
     low, high = int(entries.min()), int(entries.max())
@@ -47,6 +47,11 @@ def _compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
     if data.numel() <= 10000 and high - low == data.numel() - 1:
         found["unique"] = bool(data.unique().numel() == data.numel())
     return found
+
+
+def _measure_range(entries: torch.Tensor) -> TensorStatistics:
+    """The least and the largest of finite numbers, in a dtype that holds each of them exactly."""
+    return {"min": read_number(entries.min()), "max": read_number(entries.max())}
 
 
 def _describe_padding(data: torch.Tensor) -> TensorStatistics:
@@ -108,7 +113,7 @@ def measure_distribution(tensor: torch.Tensor) -> TensorStatistics:
             entries = entries[entries != found["padding"]]
         elif finite.numel() == wide.numel():
             found.update(_describe_structure(data, tensor.requires_grad))
-        found["min"], found["max"] = read_number(entries.min()), read_number(entries.max())
+        found.update(_measure_range(entries))
         found["constant"] = bool((flat == flat[0]).all())
         if flat.numel() <= 10000 or data.is_floating_point():
             different = int(flat[:10000].unique().numel())

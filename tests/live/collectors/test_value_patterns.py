@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.dynamo import value_structure
+from collectors.dynamo import value_statistics, value_structure
 from collectors.source import values
 from tests.support.round_trips import in_a_fork
 
@@ -43,6 +43,19 @@ def test_parts_tell_the_same_as_the_whole(name: str, monkeypatch: pytest.MonkeyP
         assert values.read_tensor_spec(TENSORS[name])["stats"] == whole
     told = TOLD.get(name, {"pattern": name})
     assert {key: whole[key] for key in told} == told
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_the_range_of_a_result_is_that_of_its_dtype(dtype: torch.dtype) -> None:
+    largest = torch.finfo(dtype).max
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x, -x])
+
+    watched = value_statistics.ValueStatistics(torch.fx.symbolic_trace(program))
+    watched.run(torch.tensor([1.0, largest, float("nan"), float("inf")], dtype=dtype))
+    (span,) = (span for name, span in watched.spans.items() if name == "cat")
+    assert span == {"nan_share": 0.25, "min": -largest, "max": largest}
 
 
 def test_a_large_tensor_needs_little_memory() -> None:
