@@ -13,9 +13,11 @@ import os
 import re
 import sys
 from importlib import metadata
-from typing import Dict
+from typing import Dict, Optional
 
 from ..protocol.environment import TritonFacts
+
+_TRITON_PACKAGES = ("triton", "pytorch-triton", "pytorch-triton-rocm", "pytorch-triton-xpu")
 
 
 def list_pip_packages() -> Dict[str, str]:
@@ -55,19 +57,17 @@ def find_triton() -> TritonFacts:
             folder = os.path.join(os.path.dirname(origin), "backends")
             names = os.listdir(folder) if os.path.isdir(folder) else []
             backends = [name for name in sorted(names) if name in ("amd", "nvidia", "intel", "cpu")]
-            versions = [
-                metadata.version(name)
-                for name in (
-                    "triton",
-                    "pytorch-triton",
-                    "pytorch-triton-rocm",
-                    "pytorch-triton-xpu",
-                )
-                if name in list_pip_packages()
-            ]
             return {
-                "version": versions[0] if versions else None,
+                "version": _find_triton_version(),
                 "backends": backends,
                 "interpret": os.environ.get("TRITON_INTERPRET") == "1",
             }
     return {}
+
+
+def _find_triton_version() -> Optional[str]:
+    """That of the first installed package of its names; None where it comes without one."""
+    for name in _TRITON_PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            return metadata.version(name)
+    return None
