@@ -10,8 +10,6 @@ with what it indexes: where values tie, another index is as right.
 
 from __future__ import annotations
 
-import random
-import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
@@ -20,6 +18,7 @@ from torch.utils._pytree import tree_flatten
 from ..machine.dispatcher_mode import DispatcherMode
 from ..machine.processes import write_whole
 from ..machine.public_names import shorten_name
+from ..machine.random_state import RandomState, has_torch_drawn, read_torch_generators
 from ..machine.tensors import read_version_counter
 from ..protocol.calls import EagerFacts, LostWrite
 from ..protocol.words import UndefinedCast
@@ -74,7 +73,8 @@ class EagerFactsMode(DispatcherMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         seeded = torch.Tag.nondeterministic_seeded in getattr(func, "tags", ())
-        before = _read_generators(kwargs) if seeded else []
+        generator = (kwargs or {}).get("generator")
+        before = read_torch_generators(generator) if seeded else []
         copies = undefined_writes.copy_unnamed(func, args, kwargs)
         result = func(*args, **(kwargs or {}))
         if copies and undefined_writes.find_undeclared(copies, func, args, kwargs):
@@ -89,7 +89,7 @@ class EagerFactsMode(DispatcherMode):
         if short in EMPTY:
             self.uninitialized.append(short)
         # attention carries the tag too, and draws nothing without dropout
-        if seeded and not all(map(torch.equal, before, _read_generators(kwargs))):
+        if seeded and has_torch_drawn(before, generator):
             self.random.append(short)
         if any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in results):
             self.coarse = True
@@ -111,11 +111,11 @@ class EagerFactsMode(DispatcherMode):
     def run_higher_order(
         self, operator: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
     ) -> object:
-        before = _read_generators({})
+        before = read_torch_generators()
         result = super().run_higher_order(operator, args, kwargs)
         name = str(operator)
         self.operators.append(name)
-        if not all(map(torch.equal, before, _read_generators({}))):
+        if has_torch_drawn(before):
             self.random.append(name)
         results = [leaf for leaf in tree_flatten(result)[0] if isinstance(leaf, torch.Tensor)]
         # what it does inside is not seen, so whatever may be in it is taken to be there
@@ -159,17 +159,6 @@ class EagerFactsMode(DispatcherMode):
             )
 
 
-def _read_generators(kwargs: Any) -> List[torch.Tensor]:
-    """The states of the generators that an operator may draw from."""
-    chosen = (kwargs or {}).get("generator")
-    if chosen is not None:
-        return [chosen.get_state()]
-    states = [torch.get_rng_state()]
-    if torch.cuda.is_initialized():
-        states += torch.cuda.get_rng_state_all()
-    return states
-
-
 def _find_undefined(source: torch.Tensor, target: torch.Tensor) -> Optional[torch.Tensor]:
     """Which elements of a cast C++ leaves undefined; None if the types leave none."""
     if not source.dtype.is_floating_point or source.numel() == 0:
@@ -179,16 +168,6 @@ def _find_undefined(source: torch.Tensor, target: torch.Tensor) -> Optional[torc
     info = torch.iinfo(target.dtype)
     wide = source.detach().double()
     return ~torch.isfinite(wide) | (wide <= float(info.min) - 1) | (wide >= float(info.max) + 1)
-
-
-def _read_streams() -> Dict[str, str]:
-    """The states of random numbers that are not torch's."""
-    found = {"random": repr(random.getstate())}
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        kind, keys, *rest = numpy.random.get_state()
-        found["numpy"] = repr((kind, keys.tolist(), rest))
-    return found
 
 
 def _find_ties(watch: EagerFactsMode, result: Any) -> Dict[int, IndexedValues]:
@@ -219,7 +198,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
     """
     watch = EagerFactsMode()
     given = (call.args, call.kwargs)
-    streams = _read_streams()
+    drawn = RandomState.read()
     error = None
     ties: Dict[int, IndexedValues] = {}
     try:
@@ -234,7 +213,7 @@ def collect_facts(call: Any, path: Optional[str] = None) -> EagerFacts:
         "undeclared_writes": sorted(set(watch.undeclared_writes))[:20],
         "uninitialized": sorted(set(watch.uninitialized)),
         "random": sorted(set(watch.random)),
-        "streams": [name for name, state in streams.items() if _read_streams().get(name) != state],
+        "streams": [name for name in drawn.find_moved() if name != "torch"],
         "operators": len(watch.operators),
         "coarse": watch.coarse,
         "sums": watch.sums,

@@ -10,12 +10,11 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-import random
-import sys
 from typing import Any, Callable, Dict, Iterator, List, Set
 
 import torch
 
+from ..machine.random_state import RandomState
 from . import outputs
 from .python_state.undo import build_undo_steps
 from .reachable import find_reachable, is_plain, list_roots
@@ -29,7 +28,7 @@ def keep_state(call: Any) -> Iterator[None]:
     """What the body does to tensors, modules, plain objects and random numbers that the call
     reaches is undone.
     """
-    undo = [_keep_tensors(call), keep_random()]
+    undo = [_keep_tensors(call), RandomState.read().restore]
     seen: Set[int] = set()
     for _, value in list_roots(call.function):
         with contextlib.suppress(Exception):  # an object may refuse to be looked at
@@ -42,23 +41,6 @@ def keep_state(call: Any) -> Iterator[None]:
         for step in undo:
             with contextlib.suppress(Exception):  # an object may refuse to be written to
                 step()
-
-
-def keep_random() -> Callable[[], None]:
-    """A function that puts the random states of torch, Python and NumPy back to what they are
-    now.
-    """
-    default, plain = torch.get_rng_state(), random.getstate()
-    numpy = sys.modules.get("numpy")
-    arrays = numpy.random.get_state() if numpy is not None else None
-
-    def restore() -> None:
-        torch.set_rng_state(default)
-        random.setstate(plain)
-        if numpy is not None:
-            numpy.random.set_state(arrays)
-
-    return restore
 
 
 def _keep_tensors(call: Any) -> Callable[[], None]:

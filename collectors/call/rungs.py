@@ -19,6 +19,7 @@ import torch
 from ..machine import torch_settings
 from ..machine.compile_options import compile_unwatched, replace_backend
 from ..machine.processes import write_whole
+from ..machine.random_state import RandomState
 from ..protocol.calls import RunAnswer
 from ..protocol.events import CompileOptions, ContextState
 from ..protocol.variation import Rung
@@ -401,13 +402,13 @@ def _bring_to_state(call: RecordedCall, rung: Rung, function: Any) -> None:
     """
     if not call.before.from_start:
         return
-    restore = restoring.keep_random()
+    drawn = RandomState.read()
     if rung.get("surroundings") == "float64":
         precision.convert_to_double(find_reachable(None, tuple(call.before.from_start), {}))
     with _enter_surroundings(rung, call):
         for args, kwargs in call.before.from_start:
             function(*args, **kwargs)
-    restore()
+    drawn.restore()
 
 
 def _mark_changing(call: RecordedCall) -> None:

@@ -22,6 +22,7 @@ from ..machine import torch_settings
 from ..machine.compile_options import compile_unwatched, replace_backend, select_for_graphs
 from ..machine.processes import append_lines
 from ..machine.public_names import collect_public_names
+from ..machine.random_state import RandomState
 from ..machine.tensors import read_version_counter
 from ..protocol.comparison import TensorJudgment
 from ..protocol.events import ContextState
@@ -44,10 +45,10 @@ def measure_divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> 
     if request["ask"] == "nodes":
         return _list_nodes(call, request)
     with append_lines(request["results"]) as tell:
-        rng = torch.get_rng_state()
+        state = RandomState.read(call.conditions.random)
         for position in request["positions"]:
             tell({"position": position, "begun": True})
-            torch.set_rng_state(rng)
+            state.restore()
             line: PrefixLine = {"position": position}
             try:
                 line.update(_measure(call, request, position))
@@ -153,9 +154,9 @@ def _follow(
         options = {**select_for_graphs(call.conditions.options), "backend": backend}
         function = compile_unwatched(call.function, options)
         if request.get("replay"):
-            rng = torch.get_rng_state()
+            state = RandomState.read()
             rungs.replay_history(call, function)
-            torch.set_rng_state(rng)
+            state.restore()
         now["recorded"] = True
         function(*call.args, **call.kwargs)
 
@@ -258,7 +259,7 @@ class PrefixRun:
         self.state = reached.state
         self.plain = plain
         self.grads = grads
-        self.rng = torch.get_rng_state()
+        self.random = RandomState.read()
         self.tensors = _drop_repeats([*reached.inputs, *_list_own_tensors(plain)])
         self.required = [tensor.requires_grad for tensor in self.tensors]
         self.contents: Dict[int, Any] = {}
@@ -284,7 +285,7 @@ class PrefixRun:
             Exception: whatever one of the two runs raises.
         """
         eager = self.perform(self.plain)
-        random = not torch.equal(torch.get_rng_state(), self.rng)
+        has_drawn = bool(self.random.find_moved())
         actual = self.perform(compiled)
         computed_in = torch.bfloat16 if coarse or self._is_coarse() else None
         found = _find_worst(eager, actual, None, computed_in)
@@ -297,7 +298,7 @@ class PrefixRun:
         judged = _find_worst(eager, actual, exact, computed_in)
         # a float64 run that drew other random numbers is no judge
         off = judged.get("eager_error_vs_fp64") or 0.0
-        return found if random and off > 0.05 * (judged.get("scale") or 0.0) else judged
+        return found if has_drawn and off > 0.05 * (judged.get("scale") or 0.0) else judged
 
     def _is_coarse(self) -> bool:
         autocast = any(on and "float16" in dtype for on, dtype in self.state["autocast"].values())
@@ -312,7 +313,7 @@ class PrefixRun:
     def _perform(
         self, function: Runnable, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
     ) -> List[Optional[torch.Tensor]]:
-        torch.set_rng_state(self.rng)
+        self.random.restore()
         before = [read_version_counter(tensor) for tensor in tensors]
         try:
             with context.apply_state(state):

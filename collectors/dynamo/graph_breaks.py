@@ -21,6 +21,7 @@ from typing import Any, Dict, List, Tuple
 import torch
 
 from ..call import context, rungs
+from ..machine.random_state import RandomState
 from ..protocol.compilation import (
     BreakRecord,
     GraphBreaksAnswer,
@@ -44,11 +45,11 @@ def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
     raised = None
     with context.apply_state(call.conditions.state):
         function = rungs.compile_with(partial, {"backend": request.get("backend")})
-        rng = torch.get_rng_state()
+        state = RandomState.read(call.conditions.random)
         for index, (args, kwargs) in enumerate(calls):
             observer.call = index
             if index == len(calls) - 1:
-                torch.set_rng_state(rng)
+                state.restore()
             try:
                 function(*args, **kwargs)
                 raised = None

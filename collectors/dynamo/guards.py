@@ -18,6 +18,7 @@ import torch
 from ..call import context, failure, history, outputs, rungs
 from ..call.reachable import find_reachable
 from ..machine.processes import write_whole
+from ..machine.random_state import RandomState
 from ..protocol.compilation import ArgumentChange, GuardsAnswer, GuardsRequest
 from ..protocol.words import CallOutcome
 from .guard_words import Labels, label_frame, label_parameters, publish
@@ -81,11 +82,11 @@ def _run(
     with context.apply_state(call.conditions.state):
         reachable = find_reachable(call.function, call.args, call.kwargs)
         function = rungs.compile_with(call, {})
-        rng = torch.get_rng_state()
+        state = RandomState.read(call.conditions.random)
         for observer.call, (args, kwargs) in enumerate(calls[:-1]):
             with contextlib.suppress(Exception):  # the program's code; the last call counts
                 function(*args, **kwargs)
-        torch.set_rng_state(rng)
+        state.restore()
         stamps = outputs.stamp_tensors(reachable)
         observer.call = len(calls) - 1
         result = function(*call.args, **call.kwargs)

@@ -4,7 +4,6 @@ once more.
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Dict, List, Tuple
 
 import torch
@@ -12,6 +11,7 @@ import torch
 from ..call import outputs
 from ..call.reachable import find_reachable
 from ..machine.processes import write_whole
+from ..machine.random_state import RandomState
 
 #: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to
 #: make the same.
@@ -34,10 +34,7 @@ def keep(call: Any, path: str) -> None:
     kept = {
         "kinds": _describe_kinds(reachable),
         "values": values if sum(sizes.values()) <= _MOST_KEPT else {},
-        "python": call.conditions.random,
-        "torch": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
-        "numpy": sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None,
+        "random": vars(RandomState.read(call.conditions.random)),
     }
     with write_whole(path) as part:
         torch.save(kept, part)
@@ -61,12 +58,9 @@ def restore(call: Any, path: str) -> bool:
         raise CallChangedError("other tensors than in the recorded run: " + ", ".join(odd[:3]))
     for label, value in kept["values"].items():
         _put(label, reachable[label], value)
-    call.conditions.random = kept["python"]
-    torch.set_rng_state(kept["torch"])
-    if kept["cuda"]:
-        torch.cuda.set_rng_state_all(kept["cuda"])
-    if kept["numpy"] is not None and "numpy" in sys.modules:
-        sys.modules["numpy"].random.set_state(kept["numpy"])
+    drawn = RandomState(**kept["random"])
+    drawn.restore()
+    call.conditions.random = drawn.python
     return bool(kept["values"].keys() == reachable.keys())
 
 

@@ -19,6 +19,7 @@ from ..call import outputs, rungs
 from ..call.closeness import compare_lists
 from ..call.forks import WaitingFork
 from ..call.reachable import find_reachable
+from ..machine.random_state import RandomState
 from ..protocol.graphs import EquivalenceAnswer, SourceEquivalenceRequest
 from ..protocol.words import CallOutcome
 from ..trace.equivalence_run import EquivalenceRun, SavedRun
@@ -41,7 +42,7 @@ def prove_equivalence(
     if changed is not None:
         return build_failure("the program has replaced {}".format(changed))
     rungs.quiet_compile_workers()
-    rng = torch.get_rng_state()
+    rng = RandomState.read(call.conditions.random)
     path = request["file"]
     if not WaitingFork(lambda: torch.save(_run_private(call, request, rng), path)).run():
         return build_failure("the recorded call raises in eager mode")
@@ -71,7 +72,7 @@ def _compare(private: SavedRun, public: EquivalenceRun) -> EquivalenceAnswer:
 
 
 def _run_private(
-    call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: torch.Tensor
+    call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: RandomState
 ) -> SavedRun:
     """The recorded call's run; this process is a fork that ends with it."""
     live = _gather_live(call)
@@ -82,14 +83,13 @@ def _run_private(
     run.perform(
         call.conditions.state,
         rng,
-        call.conditions.random,
         lambda: call.function(*call.args, **call.kwargs),
     )
     return run.save()
 
 
 def _run_public(
-    call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: torch.Tensor
+    call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: RandomState
 ) -> EquivalenceRun:
     """The rewritten program's run on the values of the private tensors.
 
@@ -119,7 +119,7 @@ def _run_public(
                 copies.append(ours)
     _check_complete(function, given, copies)
     run = EquivalenceRun(tensors)
-    run.perform(call.conditions.state, rng, call.conditions.random, lambda: function(*given))
+    run.perform(call.conditions.state, rng, lambda: function(*given))
     return run
 
 

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from ..dynamo.stock_layers import EQUAL_SIZES, READERS, RECURRENT_DEFAULTS
+from ..machine.random_state import RandomState
 
 _SKIPPED = {
     "device",
@@ -54,7 +55,7 @@ def build_stock_layer(
         was made with; (None, {}) where the constructor refuses what the module's attributes say.
     """
     arguments = _read_arguments(module, layer, short)
-    state = torch.get_rng_state()
+    state = RandomState.read()
     try:
         return (
             None if arguments is None else layer(**arguments, **_build_meta_options(layer))
@@ -62,7 +63,7 @@ def build_stock_layer(
     except Exception:  # a layer's constructor may refuse what its attributes say
         return None, {}
     finally:
-        torch.set_rng_state(state)
+        state.restore()
 
 
 def _describe_layout(module: nn.Module) -> List[Any]:

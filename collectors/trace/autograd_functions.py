@@ -16,6 +16,7 @@ import torch
 
 from ..dynamo.translator import read_tensor_meta
 from ..machine.public_names import NotInGraphError, is_torch_owned
+from ..machine.random_state import RandomState
 from ..protocol.captured_trace import ContextFlags, TracedBackward, TracedBlock, TracedOperation
 from ..protocol.captured_values import ResultLayout
 from .torch_functions import pause_watching
@@ -194,7 +195,7 @@ class _Record:
     def trace_backward(self) -> None:
         """Runs the backward on made-up gradients and notes what it does."""
         writer = self.writer
-        random = torch.get_rng_state()
+        random = RandomState.read()
         generator = torch.Generator().manual_seed(len(writer.stack))
         grads = []
         with pause_watching():
@@ -222,7 +223,7 @@ class _Record:
                     writer.stack.pop()
         except Exception:  # the user's own backward may raise whatever it likes
             self.failed = True
-        torch.set_rng_state(random)
+        random.restore()
 
     def _build_context(self) -> Any:
         made = _Context()

@@ -21,6 +21,7 @@ from ..call.closeness import compare_lists
 from ..call.forks import WaitingFork
 from ..call.reachable import find_reachable
 from ..call.variations import precision
+from ..machine.random_state import RandomState
 from ..protocol.graphs import EquivalenceAnswer, EquivalenceRequest, TraceWay
 from ..protocol.words import BatchCloseness
 from .cached_results import empty_caches
@@ -48,7 +49,7 @@ def prove_equivalence(call: rungs.RecordedCall, request: EquivalenceRequest) -> 
     if changed is not None:
         return build_failure("the program has replaced {}".format(changed))
     rungs.quiet_compile_workers()
-    rng = torch.get_rng_state()
+    rng = RandomState.read(call.conditions.random)
 
     def fork(run: Callable[[], EquivalenceRun]) -> WaitingFork:
         return WaitingFork(lambda: torch.save(run().save(), request["file"]))
@@ -106,7 +107,7 @@ def _compare_larger_batch(
     expected: List[torch.Tensor],
     request: EquivalenceRequest,
     writer: TraceWriter,
-    rng: torch.Tensor,
+    rng: RandomState,
 ) -> BatchCloseness:
     """How alike the outputs of the rewritten model are to those that the call gives for it."""
     try:
@@ -116,19 +117,18 @@ def _compare_larger_batch(
     return compare_lists(expected, [leaf.detach() for leaf in run.results], None)["how"]
 
 
-def _run_without_gradients(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
+def _run_without_gradients(call: rungs.RecordedCall, rng: RandomState) -> EquivalenceRun:
     """The call without gradients."""
     run = EquivalenceRun({})
     run.perform(
         call.conditions.state,
         rng,
-        call.conditions.random,
         lambda: call.function(*call.args, **call.kwargs),
     )
     return run
 
 
-def _run_exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
+def _run_exact(call: rungs.RecordedCall, rng: RandomState) -> EquivalenceRun:
     """The recorded call in float64; this process has to be a fork, since it changes what the call
     was given.
     """
@@ -141,7 +141,7 @@ def _run_rewritten(
     call: rungs.RecordedCall,
     request: EquivalenceRequest,
     writer: TraceWriter,
-    rng: torch.Tensor,
+    rng: RandomState,
     known: Set[str],
     grown: Mapping[int, torch.Tensor] = types.MappingProxyType({}),
 ) -> Tuple[EquivalenceRun, Any]:
@@ -165,7 +165,7 @@ def _run_rewritten(
     tensors.update(enumerate(arguments))
     labels: List[Tuple[Any, str]] = [*request["mapping"].items(), *enumerate(request["arguments"])]
     run = EquivalenceRun({key: tensors[key] for key, label in labels if label in known})
-    run.perform(call.conditions.state, rng, call.conditions.random, lambda: model(*arguments))
+    run.perform(call.conditions.state, rng, lambda: model(*arguments))
     return run, model
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import random
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, TypedDict
 
 import torch
@@ -16,6 +15,7 @@ import torch
 from ..call import context, outputs, rungs
 from ..call.reachable import find_reachable
 from ..machine.dispatcher_mode import DispatcherMode
+from ..machine.random_state import RandomState
 from ..protocol.events import ContextState
 from .torch_functions import has_dispatch, pause_watching
 
@@ -55,13 +55,12 @@ class EquivalenceRun:
 
     @classmethod
     def from_call(
-        cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[ContextState] = None
+        cls, call: rungs.RecordedCall, rng: RandomState, state: Optional[ContextState] = None
     ) -> EquivalenceRun:
         """A recorded call, run in eager mode with its backward pass.
 
         Args:
-            rng: the state of torch's generator on the CPU that the run starts from
-                (`torch.get_rng_state`).
+            rng: what the generators are at where the run starts.
             state: the context in place of the call's own; None for that.
 
         Returns:
@@ -72,12 +71,11 @@ class EquivalenceRun:
         run.perform(
             state or call.conditions.state,
             rng,
-            call.conditions.random,
             lambda: call.function(*call.args, **call.kwargs),
         )
         return run
 
-    def perform(self, state: ContextState, rng: torch.Tensor, seed: Any, body: Any) -> None:
+    def perform(self, state: ContextState, rng: RandomState, body: Any) -> None:
         """Runs `body` and its backward pass in eager mode; keeps the tensors that it returns, the
         gradients, and what was counted. Dynamo stays off in this process.
 
@@ -87,15 +85,13 @@ class EquivalenceRun:
 
         Args:
             state: the context of `body`; the backward pass is run outside of it.
-            rng: the state of torch's generator on the CPU that the run starts from.
-            seed: the state of Python's generator (`random.getstate`).
+            rng: what the generators are at where the run starts.
             body: a function without arguments.
 
         Raises:
             Exception: whatever `body` or its backward pass raises.
         """
-        torch.set_rng_state(rng)
-        random.setstate(seed)
+        rng.restore()
         torch._dynamo.config.disable = True
         counting = _Counting()
         with context.apply_state(state), _watch_layers(self.layers), counting:

@@ -18,6 +18,7 @@ from torch.autograd.gradcheck import GradcheckError
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from ...machine.random_state import RandomState
 from ...protocol.repro_words import TRIANGLES
 from ...protocol.starting import DerivativeError, DerivativeKind
 from . import special_points
@@ -238,7 +239,7 @@ def _is_wrong(derivative: Derivative, given: Arguments) -> bool:
     """Whether a derivative is refused, and is so for inputs beside the given ones as well, or
     against what it is beside them.
     """
-    state = torch.get_rng_state()
+    state = RandomState.read()
     try:
         with torch.enable_grad():
             args, kwargs = given
@@ -258,7 +259,7 @@ def _is_wrong(derivative: Derivative, given: Arguments) -> bool:
     except Exception:  # a function that cannot be differentiated in this way
         return False
     finally:
-        torch.set_rng_state(state)
+        state.restore()
 
 
 def _refuses(derivative: Derivative, args: Any, kwargs: Dict[str, Any]) -> bool:

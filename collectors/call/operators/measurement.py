@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...machine.processes import write_json
 from ...machine.public_names import shorten_name
+from ...machine.random_state import RandomState
 from ...protocol.starting import OperatorError, OperatorFacts, ShardedError
 from ..probe import EMPTY, EagerFactsMode
 from .derivative_measurement import DerivativeMeasurement
@@ -177,13 +178,13 @@ class _Wide:
     @classmethod
     def build(cls, func: Any, args: Any, named: Any) -> Optional[_Wide]:
         """None where the operator has no kernel for float64, wants another dtype, or draws."""
-        state = torch.get_rng_state()
+        state = RandomState.read()
         try:
             wide = cls(func, args, named)
         except Exception:  # an operator may refuse other dtypes with any exception
             wide = None
-        if not torch.equal(state, torch.get_rng_state()):
-            torch.set_rng_state(state)
+        if state.find_moved():
+            state.restore()
             return None
         return wide
 
