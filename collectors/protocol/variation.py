@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Literal, Optional, TypedDict
+from typing import Dict, List, Literal, Optional, TypedDict, cast
 
 from .words import ExportStep, RungKind, Surroundings, TorchSettings
 
@@ -31,14 +31,18 @@ BisectCount = TypedDict(
 )
 
 
-class CallVariation(TypedDict, total=False):
-    """How to compile: what a rung of a call and the overrides of a candidate share."""
+class CompileArguments(TypedDict, total=False):
+    """Keyword arguments of torch.compile, in place of the program's own."""
 
-    config: TorchSettings
-    #: As given to torch.compile.
     dynamic: Optional[bool]
     mode: Optional[str]
     backend: Optional[str]
+
+
+class CallVariation(CompileArguments, total=False):
+    """How to compile: what a rung of a call and the overrides of a candidate share."""
+
+    config: TorchSettings
     #: Without the compiler's caches.
     fresh: bool
     #: Of torch's pool, from 1.
@@ -90,7 +94,7 @@ class Rung(CallVariation, total=False):
 
 
 class Overrides(CallVariation, total=False):
-    """What a candidate's own `torch.compile` is given in place of its arguments."""
+    """How a candidate is run: of these, its `torch.compile` is given the `CompileArguments`."""
 
     #: The control run: everything is left to Python, as `TORCHDYNAMO_DISABLE=1` does.
     control: bool
@@ -98,3 +102,17 @@ class Overrides(CallVariation, total=False):
     fill: bool
     #: Where a C++ compiler would start, the candidate has passed.
     end: Literal["compiler"]
+
+
+def select_compile_arguments(overrides: Overrides) -> CompileArguments:
+    """What of the overrides is for `torch.compile`.
+
+    Raises:
+        ValueError: one of them is none of `Overrides`.
+    """
+    unknown = sorted(overrides.keys() - Overrides.__annotations__.keys())
+    if unknown:
+        raise ValueError("no override is called " + unknown[0])
+    known = CompileArguments.__annotations__
+    selected = {key: value for key, value in overrides.items() if key in known}
+    return cast(CompileArguments, selected)

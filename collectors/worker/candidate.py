@@ -22,7 +22,7 @@ import resource
 import sys
 import traceback
 import types
-from typing import Any, Callable, Optional, cast
+from typing import Any, Callable, Optional
 
 from ..call import bisection, failure
 from ..debugtools.tool import ToolSession
@@ -44,7 +44,7 @@ from ..protocol.repro_words import (
     VALUES_PREFIXES,
     CandidateOutcome,
 )
-from ..protocol.variation import CallVariation, Overrides
+from ..protocol.variation import CompileArguments, Overrides, select_compile_arguments
 from . import early_end
 
 _COLLECTORS = str(__package__).rpartition(".")[0]
@@ -54,10 +54,6 @@ _BROKEN = (SyntaxError, NameError, ImportError)
 #: other flags than the warm-up's that takes five times as long as the one kernel.
 _OF_CPP = "torch._inductor.config.cpp."
 _HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
-#: What overrides say of the process, and not to `torch.compile`.
-_OF_THE_PROCESS = ("config", "control", "end", "fill")
-#: Overrides that `bisection` understands.
-_VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed", "unbound")
 
 
 def enter_cache(folder: str, with_headers: bool = True) -> None:
@@ -307,8 +303,12 @@ def _apply(overrides: Overrides) -> Any:
     if there is one.
 
     Raises:
-        NoSuchSettingError: this torch has no such setting.
+        NoSuchSettingError: this torch has no such setting, or we have no such override.
     """
+    try:
+        arguments = select_compile_arguments(overrides)
+    except ValueError as error:
+        raise NoSuchSettingError(str(error)) from error
     if overrides.get("control"):
         os.environ[DISABLING_VARIABLE] = "1"  # read whenever something is to be compiled
         if hasattr(importlib.import_module("torch"), "export"):
@@ -320,27 +320,19 @@ def _apply(overrides: Overrides) -> Any:
         with contextlib.suppress(NoSuchSettingError):
             set_settings({_HEADERS: False})
     set_settings(configs)
-    variation = cast(
-        CallVariation, {key: value for key, value in overrides.items() if key in _VARIATION}
-    )
-    arguments = {
-        key: value
-        for key, value in overrides.items()
-        if key not in _OF_THE_PROCESS and key not in variation
-    }
     if arguments:
         import torch
 
         torch.compile = override_compile(torch.compile, arguments)
-    if not variation:
-        return None
     try:
-        return bisection.apply(variation)
+        return bisection.apply(overrides)
     except bisection.CannotBisectError as error:
         raise NoSuchSettingError(str(error)) from error
 
 
-def override_compile(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
+def override_compile(
+    original: Callable[..., Any], arguments: CompileArguments
+) -> Callable[..., Any]:
     """`torch.compile` with `arguments` in place of what the text gives it, and nothing that
     contradicts them. What torch compiles by itself, also in eager mode, stays as it is.
     """

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,6 +194,9 @@ def test_overrides_reach_torch_compile_and_the_configs(pool: WorkerPool) -> None
     config = {"torch._inductor.config.no": 1}
     unknown = pool.submit(show, overrides={"config": config}).result(PATIENCE)
     assert unknown.outcome == "cannot_judge"
+    misspelled: Any = {"slowly": True}
+    refused = pool.submit(show, overrides=misspelled).result(PATIENCE)
+    assert (refused.outcome, refused.detail) == ("cannot_judge", "no override is called slowly")
 
 
 def test_candidates_do_not_depend_on_those_before(pool: WorkerPool) -> None:

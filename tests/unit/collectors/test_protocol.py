@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from collectors.protocol.failure import read_tail
+from collectors.protocol.variation import Overrides, select_compile_arguments
 
 
 def test_the_end_of_a_long_file_is_read_without_the_file(tmp_path: Path) -> None:
@@ -16,3 +20,11 @@ def test_the_end_of_a_long_file_is_read_without_the_file(tmp_path: Path) -> None
         file.write(b"last\n")
     said = read_tail(str(path))
     assert said.endswith("\0last\n") and len(said) == 4000
+
+
+def test_torch_compile_gets_its_arguments_and_nothing_else() -> None:
+    overrides: Overrides = {"backend": "eager", "dynamic": None, "fresh": True, "end": "compiler"}
+    assert select_compile_arguments(overrides) == {"backend": "eager", "dynamic": None}
+    unknown: Any = {"backend": "eager", "slowly": True}
+    with pytest.raises(ValueError, match="^no override is called slowly$"):
+        select_compile_arguments(unknown)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from collectors.protocol.failure import name_signal
+from collectors.protocol.variation import CompileArguments
 from collectors.worker import candidate
 
 
@@ -22,7 +23,7 @@ from collectors.worker import candidate
         ),
     ],
 )
-def test_overrides_replace_arguments(arguments: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_overrides_replace_arguments(arguments: CompileArguments, expected: dict[str, Any]) -> None:
     def compile(model: object, **given: Any) -> dict[str, Any]:
         return given
 
