@@ -57,7 +57,7 @@ class _CandidateRequest(TypedDict):
     id: int
     #: The complete repro.
     text: str
-    #: Seconds; the worker moves the limit of one that it has killed.
+    #: Seconds.
     timeout: float
 
 
@@ -70,8 +70,6 @@ class CandidateRequest(_CandidateRequest, total=False):
     measure: MeasurementRequest
     #: Only in a fresh process: with torch's debugging tools on, whose files go to `out/found`.
     tools: List[str]
-    #: Added by the worker: why the process could not be started.
-    error: str
 
 
 class ForkRequest(TypedDict):

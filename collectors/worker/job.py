@@ -27,14 +27,25 @@ class Job:
         #: A spawned one is kept until it is reaped here: `subprocess` reaps what nobody refers to.
         self.process: subprocess.Popen[bytes] | None = None
         self.pid = 0
-        self.status = 0
+        #: As `os.wait4` gives it; None until it was reaped, and where that never came.
+        self.status: int | None = None
+        #: Why it could not be started or waited for.
+        self.start_error = ""
         self.reaped = False
         self.started = time.time()
+        #: When it is killed, and looked at again.
+        self.deadline = 0.0
         self.seconds = 0.0
         self.cpu = 0.0
         self.announced = False
         self.timed_out = False
         self.cancelled = False
+
+    def begin(self, pid: int) -> None:
+        """Its time runs from now on, as process `pid`."""
+        self.started = time.time()
+        self.deadline = self.started + self.request["timeout"]
+        self.pid = pid  # at last: with it the other thread has it as running
 
     def kill(self) -> None:
         """Kills its process group, from any thread; nothing where it has ended."""
@@ -46,10 +57,11 @@ class Job:
         """Wait for the end of the whole group."""
         end_group(self.pid)
         with self.lock:
-            _, self.status, used = os.wait4(self.pid, 0)
+            _, status, used = os.wait4(self.pid, 0)
+            self.status = status
             self.cpu = used.ru_utime + used.ru_stime
             if self.process is not None:
-                self.process.returncode = os.waitstatus_to_exitcode(self.status)
+                self.process.returncode = os.waitstatus_to_exitcode(status)
             self.reaped = True
         self.seconds = time.time() - self.started
 
@@ -78,20 +90,22 @@ def kill_group(pid: int) -> None:
 
 
 def read_answer(job: Job) -> CandidateAnswer:
-    """What the candidate wrote, or what its exit status says where it could not write."""
+    """What the candidate wrote, or what its exit status says where it could not write; without a
+    status nothing in its folder is its own.
+    """
     out = os.path.join(job.slot.folder, "out")
     answer: CandidateAnswer = {
         "failure": None,
         "signal": None,
         "detail": "",
-        **(_read_written(out) or _describe_ending(job)),
+        **((job.status is not None and _read_written(out)) or _describe_ending(job)),
         "id": job.request["id"],
         "stdout": read_tail(os.path.join(out, "stdout")),
         "stderr": read_tail(os.path.join(out, "stderr")),
         "seconds": round(job.seconds, 3),
         "cpu": round(job.cpu, 3),
     }
-    signalled = os.WIFSIGNALED(job.status)
+    signalled = job.status is not None and os.WIFSIGNALED(job.status)
     if signalled and job.timed_out:
         answer.update({"outcome": CandidateOutcome.TIMEOUT, "failure": None, "signal": None})
     elif (
@@ -116,11 +130,11 @@ def _read_written(out: str) -> CandidateEnding | None:
 
 
 def _describe_ending(job: Job) -> CandidateEnding:
-    if "error" in job.request:
+    if job.status is None:
         return {
             "outcome": CandidateOutcome.CANNOT_JUDGE,
             "exit": CANNOT_JUDGE_HERE,
-            "detail": job.request["error"],
+            "detail": job.start_error,
         }
     if os.WIFSIGNALED(job.status):
         number = os.WTERMSIG(job.status)

@@ -96,7 +96,7 @@ class Worker:
                 self.send({"id": job.request["id"], "pid": job.pid})
                 self._prepare(job.slot)
         now = time.time()
-        ends = [job.started + job.request["timeout"] for job in self.jobs.values() if job.pid]
+        ends = [job.deadline for job in self.jobs.values() if job.pid]
         wait = max(0.0, min(ends) - now) if ends else None
         ready = select.select([self.options.requests, self.wake_read], [], [], wait)[0]
         if self.wake_read in ready:
@@ -104,10 +104,10 @@ class Worker:
         while not self.done.empty():
             self._finish(self.done.get())
         for job in self.jobs.values():
-            if job.pid and time.time() >= job.started + job.request["timeout"]:
+            if job.pid and time.time() >= job.deadline:
                 job.timed_out = True
                 job.kill()
-                job.request["timeout"] += 5.0  # ask again only if the kill did not end it
+                job.deadline += 5.0  # ask again only if the kill did not end it
         if self.options.requests not in ready:
             return True
         data = os.read(self.options.requests, 1 << 16)
@@ -157,9 +157,8 @@ class Worker:
             if job.cancelled:
                 job.kill()
             job.reap()
-        except OSError as error:
-            job.status = -1
-            job.request["error"] = str(error)
+        except Exception as error:  # whatever it is, the candidate has not shown anything
+            job.start_error = str(error) or type(error).__name__
         finally:
             ready.set()
             self.done.put(job)
@@ -191,8 +190,7 @@ class Worker:
                 code = candidate.run(job.request, job.slot.folder)
             finally:
                 os._exit(code)
-        job.started = time.time()
-        job.pid = pid
+        job.begin(pid)
 
     def _spawn(self, job: Job) -> None:
         """Hand the request to the slot's waiting process."""
@@ -201,9 +199,8 @@ class Worker:
         process.stdout.read(1)  # it is warm; the clock starts now
         job.slot.clear()
         job.slot.borrow(self.published)
-        job.started = time.time()
         job.process = process
-        job.pid = process.pid
+        job.begin(process.pid)
         process.stdin.write(json.dumps(job.request).encode() + b"\n")
         process.stdin.close()
         os.write(self.wake_write, b".")
