@@ -15,8 +15,6 @@ from anonymizer.graph.randomness import write_seed
 from anonymizer.kinds import EXPORTERS, SILENT, Compiler, Differentiation, Kind
 from collectors.protocol.repro_words import Property
 
-#: The setting without which a worker compiles each graph itself.
-CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: The function that makes a callable anew, with the state that it has.
 PROGRAM_FACTORY = "program"
 #: A statement that changes a switch of torch for the whole process.

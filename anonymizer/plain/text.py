@@ -19,7 +19,6 @@ from anonymizer.graph.compilation import (
 from anonymizer.graph.imports import is_used, list_imports
 from anonymizer.graph.randomness import is_seed, write_seed
 from anonymizer.graph.repro import (
-    CACHED,
     PROGRAM_FACTORY,
     REFUSED,
     ReproAssertion,
@@ -39,6 +38,7 @@ from anonymizer.plain.script.forms import PlainForm
 from anonymizer.plain.script.parts import Script
 from anonymizer.plain.statements import read_script
 from anonymizer.plain.whole_script import render_whole_script
+from collectors.protocol.repro_words import CACHED
 
 #: Forms that copy or convert what they call with, which they are not told of arguments by name.
 _CONVERTING = PlainForm.APART | PlainForm.MUTATED | PlainForm.EXACT

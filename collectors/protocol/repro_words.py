@@ -45,6 +45,9 @@ DISABLING_VARIABLE = "TORCHDYNAMO_DISABLE"
 CANNOT_JUDGE_HERE = 125
 #: The statement by which a repro in the form of the harness says so.
 CANNOT_JUDGE_STATEMENT = f"sys.exit({CANNOT_JUDGE_HERE})"
+#: The setting, with its value, of a repro whose failure is that of the compiler's cache: without it
+#: a worker compiles each graph itself.
+CACHED = ("torch._inductor.config.fx_graph_cache", "True")
 #: Compiled values are wrong if they are so many times farther from float64 than eager's.
 FARTHER_THAN_EAGER = 8.0
 
@@ -52,6 +55,11 @@ FARTHER_THAN_EAGER = 8.0
 def is_harness(text: str) -> bool:
     """Whether a repro has the form of the harness, which says by itself where it cannot judge."""
     return CANNOT_JUDGE_STATEMENT in text
+
+
+def needs_cache(text: str) -> bool:
+    """Whether a repro switches the compiler's cache on."""
+    return " = ".join(CACHED) in text
 
 
 class CandidateOutcome(Text):

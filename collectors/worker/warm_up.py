@@ -12,6 +12,7 @@ from typing import Any
 
 from ..call import bisection
 from ..dynamo.compiler_modules import import_compiler
+from ..protocol.repro_words import needs_cache
 from . import candidate, cpp_prefix
 
 #: What has been done where no backend has compiled anything.
@@ -23,8 +24,6 @@ _CACHES = (
     ("torch._inductor.config", "fx_graph_cache"),
     ("torch._functorch.config", "enable_autograd_cache"),
 )
-#: What a text says whose failure is the cache's (`anonymizer.graph.repro.CACHED`).
-_CACHE_ON = "torch._inductor.config.fx_graph_cache = True"
 
 
 def warm_up(backend: str) -> str:
@@ -141,7 +140,7 @@ def settle(text: str) -> None:
     torch.manual_seed(_SEED)
     random.seed(_SEED)
     inductor.compile_threads = 1
-    if _CACHE_ON in text:
+    if needs_cache(text):
         candidate.enter_cache(os.path.join(os.getcwd(), "cache"), with_headers=False)
         return
     for module, name in _CACHES:

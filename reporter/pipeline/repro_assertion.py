@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.graph.repro import ReproAssertion
 from collectors.protocol.comparison import TensorRole
 from collectors.protocol.environment import EnvironmentFacts
 from collectors.protocol.events import CompileOptions, ContextState
-from collectors.protocol.repro_words import Property
+from collectors.protocol.repro_words import CACHED, Property
 from collectors.protocol.starting import DerivativeKind
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,

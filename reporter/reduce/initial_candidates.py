@@ -16,10 +16,11 @@ from anonymizer.graph import recipes
 from anonymizer.graph.compilation import add_reloading
 from anonymizer.graph.ir import Graph, Input, Recipe, give_written_state
 from anonymizer.graph.ir_json import UNREADABLE, read_graph
-from anonymizer.graph.repro import CACHED, DERIVATIVE_CHECKS, ReproAssertion
+from anonymizer.graph.repro import DERIVATIVE_CHECKS, ReproAssertion
 from anonymizer.plain.dynamic_shapes import EVERY_DIMENSION
 from collectors.protocol.captured_graph import GraphJson
 from collectors.protocol.graphs import CaptureWay
+from collectors.protocol.repro_words import CACHED
 from reporter.core.candidate import Candidate, Content
 from reporter.core.kinds import (
     EXPORTERS,

@@ -11,7 +11,8 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.graph.repro import ReproAssertion
+from collectors.protocol.repro_words import CACHED
 from collectors.protocol.variation import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import find_failure

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Iterator
 
 from anonymizer.graph.compilation import is_reloaded
-from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.graph.repro import ReproAssertion
 from anonymizer.kinds import EXPORTERS, WRONG_VALUES, Compiler, Differentiation, Kind
-from collectors.protocol.repro_words import Property
+from collectors.protocol.repro_words import CACHED, Property
 
 #: What is compared of each output of a tuple, by property; of shared memory, how many there are.
 OF_EACH = {

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from anonymizer.graph.repro import CACHED, ReproAssertion
+from anonymizer.graph.repro import ReproAssertion
+from collectors.protocol.repro_words import CACHED
 from reporter.core.answer import Answer
 from reporter.core.kinds import UNBOUND, CandidateOutcome, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
