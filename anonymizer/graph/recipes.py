@@ -32,8 +32,6 @@ MASKS = {"all false": 0, "all true": 1}
 ONE_SIDED = ("negative", "positive")
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
 ALLOWED = "allowed"
-#: Most elements of a tensor that a program people read can spell out.
-MOST_VALUES = 1024
 #: The largest number of each dtype of floats, and of float64 for those that are not here.
 _LARGEST = {
     "float32": 3.4028234663852886e38,

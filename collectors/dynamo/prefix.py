@@ -19,12 +19,9 @@ from ..call import outputs
 from ..machine.public_names import NotInGraphError, find_public_name
 from ..protocol.captured_values import is_write
 from ..protocol.graphs import GraphNode, GraphShape
+from .regions import LEAVES, REGIONS
 
 _CALLS = ("call_function", "call_method", "call_module")
-_LEAVES = {
-    "_enter_autocast": "_exit_autocast",
-    "_enter_inference_mode": "_exit_inference_mode",
-}
 
 
 def describe(module: Any, names: Dict[int, str]) -> GraphShape:
@@ -192,9 +189,9 @@ def cut_at(module: Any, position: Optional[int]) -> Any:
         copies[node] = graph.node_copy(node, lambda n: copies[n])
         _with_notes(copies[node], node)
         number += node.op in _CALLS
-        if _shorten(node) in _LEAVES:
+        if _shorten(node) in REGIONS:
             entered.append(node)
-        elif _shorten(node) in _LEAVES.values():
+        elif _shorten(node) in LEAVES:
             entered = [e for e in entered if e is not node.args[0]]
         elif _shorten(node) == "_set_grad_enabled":
             switch = node.target
@@ -202,7 +199,8 @@ def cut_at(module: Any, position: Optional[int]) -> Any:
             source = _find_source(node)
             leaves = tuple(_unpack_leaves(graph, copies[source], _read_value(source)))
             for region in reversed(entered):
-                leave = getattr(sys.modules[region.target.__module__], _LEAVES[_shorten(region)])
+                name = REGIONS[_shorten(region)].leave
+                leave = getattr(sys.modules[region.target.__module__], name)
                 graph.call_function(leave, (copies[region],))
             if switch is not None:
                 graph.call_function(switch, (torch.is_grad_enabled(),))

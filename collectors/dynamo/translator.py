@@ -17,18 +17,13 @@ from ..protocol.captured_graph import CapturedGraph, GraphInput, GraphOperation,
 from ..protocol.captured_values import Encoded, OperationKind, ResultLayout, TensorLayout
 from . import stock_layers
 from .encoded_values import encode_value
+from .regions import LEAVES, REGIONS
 from .value_statistics import (
     ValueStatistics,
     has_data,
     list_literal_values,
     measure_distribution,
 )
-
-_ENTER = {
-    "_enter_autocast": "torch.autocast",
-    "_enter_inference_mode": "torch.inference_mode",
-}
-_EXIT = {"_exit_autocast", "_exit_inference_mode"}
 
 
 def _read_size(size: Any) -> int:
@@ -350,9 +345,9 @@ class Translator:
         if node.op == "call_module":
             return "module", "module"
         short = getattr(node.target, "__name__", "")
-        if short in _ENTER and is_torch_owned(node.target):
-            return "enter", _ENTER[short]
-        if short in _EXIT and is_torch_owned(node.target):
+        if short in REGIONS and is_torch_owned(node.target):
+            return "enter", REGIONS[short].context
+        if short in LEAVES and is_torch_owned(node.target):
             return "exit", "exit"
         if short == "_log_api_usage_once" and is_torch_owned(node.target):
             return None  # a note to torch's own telemetry

@@ -11,14 +11,17 @@ from typing import Any, Collection, Dict, List, Optional, Sequence
 import torch
 import torch.fx
 
-from ..protocol.captured_values import ElementValue, TensorStatistics, ValueStructure
+from ..protocol.captured_values import (
+    MOST_VALUES,
+    ElementValue,
+    TensorStatistics,
+    ValueStructure,
+)
 from . import bodies
 from .value_structure import find_padding, find_structure, is_identity, read_number, widen
 
 _WHOLE = 1 << 24
 _FEW = 16
-#: Most elements that a program people read can spell out.
-_LITERAL = 1024
 
 
 def _compute_span(tensor: torch.Tensor) -> Optional[TensorStatistics]:
@@ -140,7 +143,7 @@ def list_literal_values(tensor: torch.Tensor) -> Optional[List[ElementValue]]:
     """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too
     many to be read.
     """
-    if tensor.numel() > _LITERAL or tensor.is_complex() or not has_data(tensor):
+    if tensor.numel() > MOST_VALUES or tensor.is_complex() or not has_data(tensor):
         return None
     flat = tensor.detach().cpu().reshape(-1)
     return [_shorten(value, flat.dtype) for value in flat.tolist()]

@@ -18,13 +18,14 @@ _RECORDED: Dict[str, FrozenSet[str]] = {}
 
 def is_installed(real: str) -> bool:
     """Whether a file, given by its real path, was put where it is by an installer."""
-    if _has_known_name(real):
+    if has_known_name(real):
         return True
-    folders = [entry for entry in sys.path if not _has_known_name(entry)]
+    folders = [entry for entry in sys.path if not has_known_name(entry)]
     return any(real in _list_recorded(folder) for folder in folders)
 
 
-def _has_known_name(path: str) -> bool:
+def has_known_name(path: str) -> bool:
+    """Whether a path has the name of a folder that installers put packages into."""
     return "site-packages" in path or "dist-packages" in path
 
 

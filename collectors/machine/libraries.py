@@ -7,6 +7,8 @@ import os
 import sys
 import sysconfig
 
+from .distributions import has_known_name
+
 _TORCH = frozenset(("torch", "functorch"))
 _STDLIB = tuple(
     os.path.realpath(sysconfig.get_paths()[name]) + os.sep for name in ("stdlib", "platstdlib")
@@ -47,4 +49,4 @@ def is_library_file(path: str) -> bool:
 @functools.cache
 def _is_in_stdlib(path: str) -> bool:
     real = os.path.realpath(path)
-    return real.startswith(_STDLIB) and "site-packages" not in real and "dist-packages" not in real
+    return real.startswith(_STDLIB) and not has_known_name(real)

@@ -15,6 +15,9 @@ from typing import (
     final,
 )
 
+#: Most elements of a tensor that a program people read can spell out.
+MOST_VALUES = 1024
+
 
 @final
 class EncodedReference(TypedDict):

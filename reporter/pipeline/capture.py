@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec.structs import replace as replace_section
 
-from anonymizer.graph.recipes import MOST_VALUES
 from collectors.protocol.captured_graph import GraphJson
+from collectors.protocol.captured_values import MOST_VALUES
 from collectors.protocol.environment import EnvironmentAnswer
 from collectors.protocol.graphs import CaptureWay
 from collectors.protocol.words import CallOutcome
@@ -78,7 +78,7 @@ def capture_call(
         UsageError: the failing call lacks a tensor of --allow-values.
         CannotJudgeError: the process that holds the call was ended.
     """
-    diagnosis = found.details.remark_diagnosis or found.diagnosis
+    diagnosis = found.reported_diagnosis
     answer = _collect_environment(diagnosis)
     captured = CapturedCall(
         _build_verdict(found, diagnosis, progress.collect_rows()),
@@ -168,7 +168,7 @@ def _gather_material(
         **entry.texts,
         **answer.get("texts", {}),
     }
-    diagnosis = found.details.remark_diagnosis or found.diagnosis
+    diagnosis = found.reported_diagnosis
     finding = diagnosis.basis.finding
     is_wanted = found.diagnosis.is_bug and goal.output is not None or found.doubtful
     if finding is None or not is_wanted:

@@ -41,6 +41,11 @@ class DiagnosedRun:
     details: DiagnosisDetails
     doubtful: bool
 
+    @property
+    def reported_diagnosis(self) -> Diagnosis:
+        """The remark in place of "all agrees", where there is one."""
+        return self.details.remark_diagnosis or self.diagnosis
+
 
 def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     """The verdict on a recorded run.

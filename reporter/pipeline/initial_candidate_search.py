@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Graph
-from anonymizer.graph.recipes import MOST_VALUES
 from anonymizer.graph.repro import ReproAssertion
 from anonymizer.source.rewriting import ValueLevel
+from collectors.protocol.captured_values import MOST_VALUES
 from collectors.protocol.repro_words import Property
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
