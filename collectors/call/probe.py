@@ -16,7 +16,7 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from ..machine.dispatcher_mode import DispatcherMode
-from ..machine.processes import write_whole
+from ..machine.files import write_whole
 from ..machine.public_names import shorten_name
 from ..machine.random_state import RandomState, has_torch_drawn, read_torch_generators
 from ..machine.tensors import read_version_counter

@@ -18,7 +18,7 @@ import torch
 
 from ..machine import torch_settings
 from ..machine.compile_options import compile_unwatched, replace_backend
-from ..machine.processes import write_whole
+from ..machine.files import write_whole
 from ..machine.random_state import RandomState
 from ..protocol.calls import RunAnswer
 from ..protocol.events import CompileOptions, ContextState

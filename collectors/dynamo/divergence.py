@@ -20,7 +20,7 @@ from ..call import context, outputs, rungs, tolerance
 from ..call.variations import precision
 from ..machine import torch_settings
 from ..machine.compile_options import compile_unwatched, replace_backend, select_for_graphs
-from ..machine.processes import append_lines
+from ..machine.files import append_lines
 from ..machine.public_names import collect_public_names
 from ..machine.random_state import RandomState
 from ..machine.tensors import read_version_counter

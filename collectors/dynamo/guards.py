@@ -17,7 +17,7 @@ import torch
 
 from ..call import context, failure, history, outputs, rungs
 from ..call.reachable import find_reachable
-from ..machine.processes import write_whole
+from ..machine.files import write_whole
 from ..machine.random_state import RandomState
 from ..protocol.compilation import ArgumentChange, GuardsAnswer, GuardsRequest
 from ..protocol.words import CallOutcome

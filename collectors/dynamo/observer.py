@@ -1,11 +1,12 @@
 """What Dynamo does while a sequence of calls runs: breaks, recompiles, graphs, guards, and which
 graphs each call used.
 
-One set of wrappers serves every release, because these names never changed:
-`convert_frame._compile` (a frame is compiled), `OutputGraph.compile_subgraph` and
-`call_user_compiler` (a graph ends, and goes to the backend), `CheckFunctionManager` (its guards),
-and `utils.guard_failures` (why an earlier one did not fit). Nothing is parsed from logs except that
-the recompile limit was hit, which torch tells nobody else.
+One set of wrappers serves every release: each is put around a function where the release has it
+(`Observer.install`). Those of all releases are `convert_frame._compile` (a frame is compiled),
+`OutputGraph.compile_subgraph` and `call_user_compiler` (a graph ends, and goes to the backend), and
+`CheckFunctionManager` (its guards); `utils.guard_failures` says why earlier graphs did not fit. Of
+logs only that the recompile limit was hit is read, which torch tells nobody else; of exceptions,
+the words that tell one sort of skipped frame from another.
 
 The wrappers stay: an observer belongs in a forked child that ends after its answer.
 """

@@ -24,7 +24,7 @@ from ..machine.compile_options import (
     is_own_call_of_torch,
     select_for_graphs,
 )
-from ..machine.processes import append_lines
+from ..machine.files import append_lines
 from ..machine.public_names import collect_public_names
 from ..protocol.candidates import (
     BreakLine,

@@ -1,9 +1,10 @@
 """How a stock torch.nn layer was constructed, read back from its attributes.
 
 A layer keeps most of its constructor's arguments under their names; the exceptions are listed here.
-What cannot be read back is not guessed: the caller then treats the layer as any other module and
-rewrites what it does. `source.stock_layers` does the same for rewritten sources, with a check of
-what it read; `anonymizer/graph/stock_layers.py` finds layers in calls of functions.
+An optional argument that it does not keep at all counts as not given; where another cannot be read,
+the caller treats the layer as any other module and rewrites what it does. `source.stock_layers`
+does the same for rewritten sources, with a check of what it read;
+`anonymizer/graph/stock_layers.py` finds layers in calls of functions.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _read_transformer_layer(module: Any) -> Dict[str, Any]:
     }
 
 
-def _read_embedding_bag(module: Any) -> Dict[str, Any]:
+def _read_embedding(module: Any) -> Dict[str, Any]:
     return {"_weight": None}
 
 
@@ -63,8 +64,8 @@ READERS: Mapping[str, Callable[[Any], Dict[str, Any]]] = {
     "MultiheadAttention": _read_attention,
     "TransformerEncoderLayer": _read_transformer_layer,
     "TransformerDecoderLayer": _read_transformer_layer,
-    "Embedding": _read_embedding_bag,
-    "EmbeddingBag": _read_embedding_bag,
+    "Embedding": _read_embedding,
+    "EmbeddingBag": _read_embedding,
     "PReLU": lambda module: {"init": 0.25},
     "PairwiseDistance": lambda module: {"p": module.norm},
 }

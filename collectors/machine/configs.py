@@ -67,7 +67,7 @@ def find_changed_choices() -> List[str]:
 
 
 def find_changed_settings() -> Dict[str, object]:
-    """The same with the values themselves.
+    """What `show_changed_settings` tells, with the values themselves.
 
     They are those of the calling thread: since 2.13 each thread has its own. The number of
     compiling processes is left out: it changes no result, and what is watched compiles alone.

@@ -1,16 +1,20 @@
-"""How a process ended and what ends it, and files that outlive it whole or not at all."""
+"""What ends a process with its parent, and how long processes have waited for a processor.
+
+A limit on what never ends is none on a busy machine. Standard library only.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
+import re
 import signal
-from typing import Callable, Iterator
+from typing import Iterator
 
 #: PR_SET_PDEATHSIG of prctl(2).
 _SET_PARENT_DEATH_SIGNAL = 1
+_AFTER_NAME = re.compile(r"\) \S \d+ (\d+) ")
 
 
 def die_with_parent(parent: int) -> None:
@@ -27,28 +31,25 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-@contextlib.contextmanager
-def write_whole(path: str) -> Iterator[str]:
-    """The path to write to; what is there at the end becomes `path`, unless something is raised."""
-    yield path + ".part"
-    os.replace(path + ".part", path)
+def measure_time_in_queue(group: int, proc: str = "/proc") -> float:
+    """Seconds that the main threads of a process group's living processes were ready to run and did
+    not; 0 where the system does not count them.
 
-
-def write_json(path: str, value: object) -> None:
-    """Writes a value as JSON, whole or not at all: any moment may be this process's last."""
-    with write_whole(path) as part, open(part, "w", encoding="utf-8") as file:
-        json.dump(value, file)
-
-
-@contextlib.contextmanager
-def append_lines(path: str) -> Iterator[Callable[[object], None]]:
-    """Adds values to a file as JSON lines, each there at once: any moment may be this process's
-    last.
+    Args:
+        group: the number of the group, that of its leader.
     """
-    with open(path, "a", encoding="utf-8") as file:
+    return sum(_read_delays(group, proc)) / 1e9
 
-        def tell(line: object) -> None:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
 
-        yield tell
+def _read_delays(group: int, proc: str) -> Iterator[int]:
+    """Nanoseconds (`Documentation/scheduler/sched-stats.rst` of Linux, the second field)."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(proc):
+            if not name.isdigit():
+                continue
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                with open(os.path.join(proc, name, "stat")) as status:
+                    found = _AFTER_NAME.search(status.read())
+                if found is not None and int(found.group(1)) == group:
+                    with open(os.path.join(proc, name, "schedstat")) as counts:
+                        yield int(counts.read().split()[1])

@@ -10,7 +10,7 @@ import torch
 
 from ..call import outputs
 from ..call.reachable import find_reachable
-from ..machine.processes import write_whole
+from ..machine.files import write_whole
 from ..machine.random_state import RandomState
 
 #: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to

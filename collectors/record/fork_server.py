@@ -28,8 +28,8 @@ from typing import Any, Dict, List, Optional, Union
 from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
 from ..dynamo.compiler_modules import import_compiler
-from ..machine import waiting
-from ..machine.processes import write_json
+from ..machine.files import write_json
+from ..machine.processes import measure_time_in_queue
 from ..protocol.call_requests import CallRequest
 from ..protocol.calls import CallAnswer, LostAnswer, StopRequest
 from ..protocol.failure import name_signal
@@ -222,7 +222,7 @@ class ForkServer:
                 )
             elif child.stopped is None and now > child.limit:
                 if child.extra:  # once more at most as long, for what it waited for a processor
-                    child.limit += min(child.extra, waiting.measure_time_in_queue(pid))
+                    child.limit += min(child.extra, measure_time_in_queue(pid))
                     child.extra = 0.0
                 else:
                     child.stopped = now

@@ -12,8 +12,8 @@ import runpy
 import sys
 from typing import Any, Callable, Dict, List
 
+from ..machine.files import write_json
 from ..machine.internal_names import collect_internal_names
-from ..machine.processes import write_json
 from ..protocol.kernels import KernelLaunch, KernelsAnswer, KernelSpec, ScriptEnding, TargetAnswer
 from ..protocol.words import KernelOutcome, KernelQuestion
 from . import inductor_kernels, interpreted_run, launches, targets

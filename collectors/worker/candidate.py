@@ -28,7 +28,7 @@ from ..call import bisection, failure
 from ..debugtools.tool import ToolSession
 from ..dynamo import counters
 from ..machine.compile_options import is_own_call_of_torch, replace_backend
-from ..machine.processes import write_json
+from ..machine.files import write_json
 from ..machine.torch_settings import NoSuchSettingError, set_settings
 from ..protocol.candidates import (
     ANSWER_FILE,

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from ...machine.processes import write_json
+from ...machine.files import write_json
 from ...machine.public_names import shorten_name
 from ...machine.random_state import RandomState
 from ...protocol.starting import OperatorError, OperatorFacts, ShardedError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from collectors.machine.waiting import measure_time_in_queue
+from collectors.machine.processes import measure_time_in_queue
 
 
 def process(proc: Path, number: int, group: int, waited: int | None, name: str = "cc1plus") -> None:
