@@ -10,25 +10,28 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Dict, Optional, Set, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, FrozenSet, Optional, Tuple
 
 import torch
 
 from ..call import failure, rungs
 
 
-class Labels(Dict[str, str]):
-    """Parameter name → `argument N` in the frame of `code`; `star` is its `*args`, whose first is
-    argument `base`.
+@dataclass(frozen=True)
+class Labels:
+    """What the names in a frame are called.
+
+    `parameters` are the names whose place is known, with a label such as `argument N`; `star` is
+    its `*args`, whose first is argument `base`, and `locals` are all its variables. `code` is the
+    frame's where its parameters were read.
     """
 
-    def __init__(self, call: rungs.RecordedCall) -> None:
-        super().__init__()
-        self.call = call
-        self.code: Any = None
-        self.star = ""
-        self.base = 0
-        self.locals: Set[str] = set()
+    parameters: Dict[str, str] = field(default_factory=dict)
+    locals: FrozenSet[str] = frozenset()
+    star: str = ""
+    base: int = 0
+    code: Any = None
 
 
 def label_parameters(call: rungs.RecordedCall) -> Labels:
@@ -36,11 +39,10 @@ def label_parameters(call: rungs.RecordedCall) -> Labels:
     function = call.function
     if isinstance(function, torch.nn.Module):
         function = function.forward
-    found = Labels(call)
-    _name_parameters(
-        found, getattr(function, "__code__", None), getattr(function, "__self__", None) is not None
-    )
-    return found
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return Labels()
+    return _read_parameters(code, getattr(function, "__self__", None) is not None)
 
 
 def label_frame(code: Any, call: rungs.RecordedCall) -> Labels:
@@ -53,30 +55,26 @@ def label_frame(code: Any, call: rungs.RecordedCall) -> Labels:
     own = label_parameters(call)
     if code is own.code:
         return own
-    found = Labels(call)
-    found.locals = {*code.co_varnames, *code.co_freevars, *code.co_cellvars}
-    if (
-        code.co_filename.startswith(failure.find_torch_folder())
-        and code.co_flags & inspect.CO_VARARGS
-    ):
-        _name_parameters(found, code, True)
-        for name in list(found):
-            found[name] = "the module"
-    return found
+    is_of_torch = code.co_filename.startswith(failure.find_torch_folder())
+    if not (is_of_torch and code.co_flags & inspect.CO_VARARGS):
+        return Labels(locals=_list_variables(code))
+    found = _read_parameters(code, True)
+    return replace(found, parameters=dict.fromkeys(found.parameters, "the module"))
 
 
-def _name_parameters(found: Labels, code: Any, bound: bool) -> None:
-    if code is None:
-        return
-    found.code = code
-    found.locals = {*code.co_varnames, *code.co_freevars, *code.co_cellvars}
+def _read_parameters(code: Any, bound: bool) -> Labels:
     names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-    if bound and names:
-        found[names.pop(0)] = "the module"
-    found.update((name, "argument {}".format(index)) for index, name in enumerate(names))
+    parameters = {names.pop(0): "the module"} if bound and names else {}
+    parameters.update((name, "argument {}".format(index)) for index, name in enumerate(names))
+    star, base = "", 0
     if code.co_flags & inspect.CO_VARARGS:
-        found.star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-        found.base = len(names)
+        star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        base = len(names)
+    return Labels(parameters, _list_variables(code), star, base, code)
+
+
+def _list_variables(code: Any) -> FrozenSet[str]:
+    return frozenset((*code.co_varnames, *code.co_freevars, *code.co_cellvars))
 
 
 #: Words of torch's and Python's own in guard texts.
@@ -140,7 +138,7 @@ def _publish_piece(match: re.Match[str], names: Labels) -> Optional[str]:
     whole = word + match.group("tail")
     if re.fullmatch(r"torch\.(u?int\d+|b?float\d+\w*|bool|complex\d+|Tensor)", whole):
         return whole
-    if word in names or word == names.star:
+    if word in names.parameters or word == names.star:
         return _name_local(word, match.group("tail"), names)
     if word in _WORDS or word.startswith("___check"):
         return word + _shorten_access(match.group("tail"))
@@ -152,7 +150,7 @@ def _publish_piece(match: re.Match[str], names: Labels) -> Optional[str]:
 def _quote(text: str, names: Labels) -> Optional[str]:
     """A quoted source expression; any other quoted text is a value of the user's."""
     first = re.match(r"(L|G)\[|(\w+)", text)
-    known = {*names, *names.locals, names.star}
+    known = {*names.parameters, *names.locals, names.star}
     if first is None or first.group(2) is not None and first.group(2) not in known:
         return None
     inner, cut = publish(text, names)
@@ -165,7 +163,7 @@ def _name_local(name: str, access: str, names: Labels) -> str:
         return "argument {}".format(names.base + int(index.group(1))) + _shorten_access(
             access[index.end() :]
         )
-    return names.get(name, "a local value") + _shorten_access(access)
+    return names.parameters.get(name, "a local value") + _shorten_access(access)
 
 
 def _shorten_access(text: str) -> str:

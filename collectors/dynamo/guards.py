@@ -165,7 +165,7 @@ def _map(
             return type(value)(visit(where, item, depth - 1) for where, item in labeled)
         return change(label, value)
 
-    names = label_parameters(call)
+    names = label_parameters(call).parameters
     made = tuple(visit("argument {}".format(i), value, 4) for i, value in enumerate(args))
     named = {}
     for index, (name, value) in enumerate(kwargs.items()):
@@ -203,9 +203,7 @@ def _list_differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any,
 
 
 def _label_names(graph: ObservedGraph, call: rungs.RecordedCall) -> Labels:
-    return (
-        label_frame(graph.compilation.code, call) if graph.compilation is not None else Labels(call)
-    )
+    return label_frame(graph.compilation.code, call) if graph.compilation is not None else Labels()
 
 
 def _label_symbols(

@@ -99,9 +99,10 @@ class _Repro:
         self.path = path
         self.module = module
         self.run: Callable[..., Any] = module.__dict__["run"]
-        #: Arguments of the run that compiles, and those of torch.compile in it.
+        #: Arguments of the run that compiles.
         self.compiled: Optional[Tuple[Tuple[Any, ...], _Named]] = None
-        self.options: _Named = {}
+        #: Whether the run that is going on has called torch.compile.
+        self.compiles = False
         self.backward = ".backward(" in text
 
     # -- as it is ----------------------------------------------------------------------------------
@@ -113,26 +114,26 @@ class _Repro:
         seen: Dict[str, List[Any]] = {}
         genuine = torch.compile
 
-        def note_options(model: Any = None, **options: Any) -> Any:
+        def note_compilation(model: Any = None, **options: Any) -> Any:
             if is_own_call_of_torch():
                 return genuine(model, **options)
-            self.options = {**options, "model": model}
+            self.compiles = True
             return genuine(model, **options)
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            self.options = {}
+            self.compiles = False
             out = None
             try:
                 out = self.run(*args, **kwargs)
             finally:
-                if self.options:
+                if self.compiles:
                     self.compiled = (args, kwargs)
-            kind = "compiled" if self.options else "exact" if kwargs.get("double") else "eager"
+            kind = "compiled" if self.compiles else "exact" if kwargs.get("double") else "eager"
             seen[kind] = [x.detach() if isinstance(x, torch.Tensor) else x for x in out or ()]
             return out
 
         self.module.__dict__["run"] = run
-        torch.compile = note_options
+        torch.compile = note_compilation
         try:
             self.module.__dict__["main"]()
         except _ENDED:

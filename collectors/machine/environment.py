@@ -18,23 +18,8 @@ import torch
 
 from ..protocol.environment import EnvironmentFacts, TorchFacts
 from . import devices, machine, packages
-from .configs import (
-    find_changed_choices,
-    find_changed_settings,
-    read_cache_settings,
-    show_changed_settings,
-)
+from .configs import find_changed_choices, read_cache_settings, show_changed_settings
 from .environment_variables import read_variables
-from .internal_names import collect_internal_names
-from .vocabulary import collect_vocabulary
-
-__all__ = [
-    "collect_environment",
-    "collect_internal_names",
-    "collect_vocabulary",
-    "find_changed_settings",
-    "show_changed_settings",
-]
 
 
 def collect_environment() -> EnvironmentFacts:

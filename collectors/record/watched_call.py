@@ -16,7 +16,7 @@ from ..call.context import read_state
 from ..call.forks import fork_apart
 from ..call.python_state.walk import PythonState
 from ..call.reachable import list_training_flags
-from ..machine import environment
+from ..machine import configs
 from ..machine.modes import leave_modes
 from ..protocol.events import ContextState, OwnFrame
 from ..protocol.starting import RecorderSpec
@@ -131,7 +131,7 @@ class WatchedCall:
             args=args,
             kwargs=kwargs,
             conditions=rungs.CallConditions(
-                watched.options, self.state, environment.find_changed_settings()
+                watched.options, self.state, configs.find_changed_settings()
             ),
             before=rungs.EarlierCalls(
                 self._choose_history(),
