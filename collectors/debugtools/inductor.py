@@ -10,7 +10,7 @@ import contextlib
 import os
 from typing import Any, List
 
-from ..machine import machine
+from ..machine import hardware
 from ..protocol.evidence import InductorFacts
 from .tool import Tool, ToolUnavailableError
 
@@ -66,7 +66,7 @@ class InductorFolder(Tool):
             raise ToolUnavailableError("inductor compiled nothing")
         return {
             "graphs": [os.path.relpath(path, self.folder) for path in graphs],
-            "vector_isa": machine.read_vector_isa(),
+            "vector_isa": hardware.read_vector_isa(),
         }
 
 

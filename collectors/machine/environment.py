@@ -17,7 +17,7 @@ import sys
 import torch
 
 from ..protocol.environment import EnvironmentFacts, TorchFacts
-from . import devices, machine, packages
+from . import devices, hardware, packages
 from .configs import find_changed_choices, read_cache_settings, show_changed_settings
 from .environment_variables import read_variables
 
@@ -27,8 +27,8 @@ def collect_environment() -> EnvironmentFacts:
 
     Call it in the thread of the user: configurations are per thread.
     """
-    processor = machine.read_cpu()
-    tools = machine.collect_tool_versions()
+    processor = hardware.read_cpu()
+    tools = hardware.collect_tool_versions()
     found = devices.collect_device_facts()
     return {
         **_describe_torch(),
@@ -36,20 +36,20 @@ def collect_environment() -> EnvironmentFacts:
         "python_compiler": platform.python_compiler(),
         "implementation": platform.python_implementation(),
         "bits": 64 if sys.maxsize > 2**32 else 32,
-        "os": machine.read_operating_system(),
+        "os": hardware.read_operating_system(),
         "machine": platform.machine(),
         "libc": "-".join(part for part in platform.libc_ver() if part) or None,
         "cpu": processor["model"],
         "processor": processor,
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "cpu_capability": machine.read_cpu_capability(),
-        "vector_isa": machine.read_vector_isa(),
+        "cpu_capability": hardware.read_cpu_capability(),
+        "vector_isa": hardware.read_vector_isa(),
         "compiler": tools["compiler"],
         "tools": tools,
         **found,
         "cudnn": found["cudnn"] or tools["cudnn"],
-        "libraries": machine.list_torch_libraries(),
+        "libraries": hardware.list_torch_libraries(),
         "pip": packages.read_pip_version(),
         "packages": packages.list_pip_packages(),
         "conda": packages.list_conda_packages(),

@@ -15,7 +15,7 @@ _STDLIB = tuple(
 )
 
 
-def is_foreign(module: object) -> bool:
+def is_of_python_or_torch(module: object) -> bool:
     """Whether a module name belongs to torch, to NumPy or to the standard library.
 
     A module of the program may have the name of one of Python's, such as `profile`.

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Generic, Set
 import torch
 from torch import nn
 
-from ..machine.libraries import is_foreign
+from ..machine.libraries import is_of_python_or_torch
 from ..protocol.program_source import ClassRecord, InstanceRecord, MethodRecord, Reference
 from . import introspection, stock_layers
 from .provenance import find_public_reference, is_user_code
@@ -102,7 +102,9 @@ class ObjectRecorder:
         itself.
         """
         foreign = [
-            base for base in value.__mro__[1:] if is_foreign(base.__module__) and base is not object
+            base
+            for base in value.__mro__[1:]
+            if is_of_python_or_torch(base.__module__) and base is not object
         ]
         for each in value.__mro__:
             record = self.records.classes.get(self.records.known.get(id(each), ""))
@@ -154,7 +156,7 @@ class ObjectRecorder:
             }
         if isinstance(value, nn.Module):
             return self._record_module(value)
-        if is_foreign(cls.__module__):
+        if is_of_python_or_torch(cls.__module__):
             return self.records.note_opaque("an object of " + cls.__module__ + "." + cls.__name__)
         record: InstanceRecord = {"module": False, "state": {}}
         key = self.records.add(value, "i", self.records.instances, record)
@@ -220,7 +222,7 @@ class ObjectRecorder:
         base = next(
             each
             for each in type(value).__mro__
-            if issubclass(each, nn.Module) and is_foreign(each.__module__)
+            if issubclass(each, nn.Module) and is_of_python_or_torch(each.__module__)
         )
         if base is nn.Module:
             return set()

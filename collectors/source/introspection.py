@@ -18,7 +18,7 @@ from typing import Any, List, Optional, Tuple
 
 import torch
 
-from ..machine.libraries import is_foreign
+from ..machine.libraries import is_of_python_or_torch
 from ..protocol.program_source import ClassShape, GeneratorName, Reference
 from .provenance import find_public_reference, is_user_code
 
@@ -34,7 +34,7 @@ def find_original(value: Any) -> Any:
     value as it is.
     """
     if isinstance(value, types.MethodType) and isinstance(value.__self__, torch.nn.Module):
-        if value.__func__.__name__ in _CALLS and is_foreign(value.__func__.__module__):
+        if value.__func__.__name__ in _CALLS and is_of_python_or_torch(value.__func__.__module__):
             return find_original(value.__self__)
     tables = [getattr(value, "__dict__", {})]
     if isinstance(value, torch.nn.Module):
@@ -127,7 +127,7 @@ def matters_again(value: Any) -> bool:
     """
     return (
         isinstance(value, types.ModuleType)
-        and is_foreign(value.__name__)
+        and is_of_python_or_torch(value.__name__)
         or find_public_reference(value) is not None
     )
 
@@ -135,7 +135,11 @@ def matters_again(value: Any) -> bool:
 def import_path(module: str, attribute: Optional[str]) -> Any:
     """The module, or what it has under that name; None where neither is there."""
     try:
-        loaded = importlib.import_module(module) if is_foreign(module) else sys.modules[module]
+        loaded = (
+            importlib.import_module(module)
+            if is_of_python_or_torch(module)
+            else sys.modules[module]
+        )
         if attribute is None:
             return loaded
         return (

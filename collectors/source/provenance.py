@@ -17,7 +17,7 @@ import torch.nn.functional
 
 from .. import FOLDER
 from ..machine.distributions import is_installed
-from ..machine.libraries import is_foreign, is_library_file
+from ..machine.libraries import is_library_file, is_of_python_or_torch
 from ..machine.public_names import NAMESPACES, list_callables
 from ..protocol.events import OwnFrame
 from ..protocol.program_source import NamedReference
@@ -130,7 +130,7 @@ def resolve(dotted: str) -> Any:
     """The object a dotted name leads to, or None."""
     parts = dotted.split(".")
     value: Any = sys.modules.get(parts[0]) or (
-        __import__(parts[0]) if is_foreign(parts[0]) else None
+        __import__(parts[0]) if is_of_python_or_torch(parts[0]) else None
     )
     for part in parts[1:]:
         try:
@@ -154,7 +154,7 @@ def find_public_reference(value: Any) -> Optional[NamedReference]:
     module, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if type(value).__module__.split(".")[0] == "numpy":  # a `ufunc` of NumPy 1 names no module
         module, qualname = "numpy", name
-    if isinstance(module, str) and isinstance(qualname, str) and is_foreign(module):
+    if isinstance(module, str) and isinstance(qualname, str) and is_of_python_or_torch(module):
         dotted = module + "." + qualname
         known = resolve(dotted)
         wrapped = getattr(value, "__wrapped__", None)

@@ -23,7 +23,7 @@ import torch
 from ..call.history import Placeholder
 from ..call.operators.derivatives import Derivative, is_own_function
 from ..call.rungs import RecordedCall
-from ..machine.libraries import is_foreign
+from ..machine.libraries import is_of_python_or_torch
 from ..protocol.graphs import GatherAnswer, GatherRequest
 from ..protocol.program_source import (
     CallArguments,
@@ -288,7 +288,7 @@ class _ObjectGatherer:
         """An object of Python's own that stands for others: a module, a logger, a bound call."""
         if isinstance(value, types.ModuleType):
             name = value.__name__
-            if is_foreign(name):
+            if is_of_python_or_torch(name):
                 return {"kind": "module", "name": name}
             return self.records.note_opaque("module " + name)
         if isinstance(value, logging.Logger):
@@ -424,7 +424,7 @@ class _ObjectGatherer:
         for name, thing in sorted(live.items(), key=lambda pair: pair[0]):
             if isinstance(thing, types.ModuleType):
                 self._record_chains(record, name, thing, dotted)
-                if not is_foreign(thing.__name__):
+                if not is_of_python_or_torch(thing.__name__):
                     continue
             record["refs"][name] = self._note_class(self.refer_to(thing))
 

@@ -13,7 +13,7 @@ import torch
 
 from ... import FOLDER
 from ...machine.distributions import is_installed
-from ...machine.libraries import is_foreign
+from ...machine.libraries import is_of_python_or_torch
 
 
 def is_own(kind: type) -> bool:
@@ -33,7 +33,7 @@ def is_own_name(module: Any) -> bool:
         return False
     if module == "__main__":
         return True
-    if is_foreign(module):
+    if is_of_python_or_torch(module):
         return False
     path = getattr(sys.modules.get(module), "__file__", None)
     if not isinstance(path, str):

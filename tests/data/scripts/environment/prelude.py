@@ -11,9 +11,9 @@ package = types.ModuleType("_probe")
 package.__path__ = [sys.argv[1]]
 sys.modules["_probe"] = package
 module = importlib.import_module("_probe.machine.environment")
-machine = importlib.import_module("_probe.machine.machine")
-limit = machine.SUBPROCESS_SECONDS
-machine.SUBPROCESS_SECONDS = 300.0  # however slow this machine is now, its compilers get to say their version
+hardware = importlib.import_module("_probe.machine.hardware")
+limit = hardware.SUBPROCESS_SECONDS
+hardware.SUBPROCESS_SECONDS = 300.0  # however slow this machine is now, its compilers get to say their version
 
 programs = []
 sys.addaudithook(
