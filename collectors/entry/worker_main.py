@@ -6,10 +6,12 @@ The user's interpreter runs this file by location. Python puts the file's folder
 that lie here, and the package is loaded under a private name that no user module can have.
 
     worker_main.py serve --requests FD --answers FD --workdir DIR [--isolation fork|spawn]
-        [--warm-backend BACKEND]
-    worker_main.py once --folder DIR [--warm-backend BACKEND]
+        [--warm-backend BACKEND] [--memory BYTES]
+    worker_main.py once --folder DIR [--warm-backend BACKEND] [--memory BYTES]
+    worker_main.py preloaded --socket PATH [--inductor]
 
-With `once` one request comes on the standard input, and runs in this very process.
+With `once` one request comes on the standard input, and runs in this very process. With `preloaded`
+requests come over a Unix socket, and each runs in a fork that has only imported torch.
 """
 
 import sys
