@@ -16,7 +16,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 import torch
 from torch.utils._pytree import tree_flatten
 
-from ...machine.processes import write_json
+from ...machine.files import write_json
 from ...protocol.starting import TrainingFacts
 
 
