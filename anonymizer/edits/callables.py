@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from anonymizer.edits.callees import needs_no_object
 from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.source.locations import change_each, find_expressions, find_new_objects, put_at
 from anonymizer.source.program import SourceProgram
@@ -31,7 +32,7 @@ def free_bound_methods(program: SourceProgram) -> Iterator[SourceProgram]:
             (each, statement, owner, method)
             for statement, owner in find_new_objects(each, plain)
             for method in owner.body
-            if isinstance(method, ast.FunctionDef) and _needs_no_object(method)
+            if isinstance(method, ast.FunctionDef) and needs_no_object(method)
         ]
 
     def change(location: _MethodPlace) -> bool:
@@ -79,7 +80,7 @@ def free_modules(program: SourceProgram) -> Iterator[SourceProgram]:
             if [ast.unparse(base) for base in owner.bases] == ["nn.Module"]
             for forward in owner.body
             if isinstance(forward, ast.FunctionDef) and forward.name == "forward"
-            if not (owner.keywords or owner.decorator_list) and _needs_no_object(forward)
+            if not (owner.keywords or owner.decorator_list) and needs_no_object(forward)
         ]
 
     def change(location: tuple[SourceProgram, ast.ClassDef, ast.FunctionDef]) -> bool:
@@ -105,14 +106,6 @@ def _drop_other_name(whole: ast.Module, function: str) -> None:
             whole.body.remove(statement)
             names = [ast.unparse(target) for target in statement.targets]
             NameSubstitution(dict.fromkeys(names, statement.value)).visit(whole)
-
-
-def _needs_no_object(method: ast.FunctionDef) -> bool:
-    """Whether a method, called by its name or as its object, reads nothing of that object."""
-    is_called_by_python = method.name.startswith("__") and method.name != "__call__"
-    if is_called_by_python or method.decorator_list or not method.args.args:
-        return False
-    return not find_names(*method.body) & {method.args.args[0].arg, "super"}
 
 
 def _make_name(program: SourceProgram) -> str:

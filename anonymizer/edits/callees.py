@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from anonymizer.graph.identifiers import find_names
 from anonymizer.source.locations import find_method, find_new_objects
 from anonymizer.source.program import SourceProgram, find_state_reader
 
@@ -171,6 +172,14 @@ def _find_class(index: Index, owner: ast.ClassDef | None, value: ast.expr) -> as
     ]
     only = made[0] if len(made) == 1 else None
     return index.classes.get(ast.unparse(only.func)) if isinstance(only, ast.Call) else None
+
+
+def needs_no_object(method: ast.FunctionDef) -> bool:
+    """Whether a method, called by its name or as its object, reads nothing of that object."""
+    is_called_by_python = method.name.startswith("__") and method.name != "__call__"
+    if is_called_by_python or method.decorator_list or not method.args.args:
+        return False
+    return not find_names(*method.body) & {method.args.args[0].arg, "super"}
 
 
 def _find_method(

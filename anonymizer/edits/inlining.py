@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from anonymizer.edits.absorption import match_arguments
+from anonymizer.edits.callees import needs_no_object
 from anonymizer.graph.identifiers import NameSubstitution, find_names
 from anonymizer.source.locations import (
     IdentifierRenaming,
     change_each,
     copy_with_place,
     find_expressions,
+    find_method,
     list_bodies,
     put_at,
 )
@@ -236,7 +238,9 @@ def free_methods(program: SourceProgram) -> Iterator[SourceProgram]:
             for owner in each.definitions.body
             if isinstance(owner, ast.ClassDef)
             for method in owner.body
-            if isinstance(method, ast.FunctionDef) and _is_helper_without_object(method)
+            if isinstance(method, ast.FunctionDef)
+            and method.name not in ("forward", "__call__")  # which are not called by their names
+            and needs_no_object(method)
         ]
 
     def change(location: Any) -> Any:
@@ -255,15 +259,6 @@ def free_methods(program: SourceProgram) -> Iterator[SourceProgram]:
         return True
 
     yield from change_each(program, locate, change)
-
-
-def _is_helper_without_object(method: ast.FunctionDef) -> bool:
-    """Whether a method that the program itself calls by name reads nothing of its object."""
-    given = [each.arg for each in method.args.args]
-    is_called_by_torch = method.name == "forward" or method.name.startswith("__")
-    if is_called_by_torch or method.decorator_list or given[:1] != ["self"]:
-        return False
-    return not any(isinstance(node, ast.Name) and node.id == "self" for node in ast.walk(method))
 
 
 def write_out(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -389,11 +384,8 @@ def promote(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 def _find_forward(node: ast.stmt) -> ast.FunctionDef | None:
-    members = node.body if isinstance(node, ast.ClassDef) else []
-    found = (each for each in members if isinstance(each, ast.FunctionDef))
-    return next(
-        (each for each in found if each.name == "forward" and not each.decorator_list), None
-    )
+    method = find_method(node, "forward") if isinstance(node, ast.ClassDef) else None
+    return method if method is not None and not method.decorator_list else None
 
 
 def _has_parameters(block: ast.ClassDef) -> bool:

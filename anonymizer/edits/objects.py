@@ -9,7 +9,14 @@ from collections.abc import Iterator, Mapping
 
 from anonymizer.edits.absorption import match_arguments
 from anonymizer.graph.identifiers import NameSubstitution, find_names
-from anonymizer.source.locations import change_each, find_expressions, find_new_objects, put_at
+from anonymizer.source.locations import (
+    change_each,
+    find_expressions,
+    find_method,
+    find_new_objects,
+    is_name,
+    put_at,
+)
 from anonymizer.source.program import SourceProgram
 
 #: An attribute of a new object, with its place as `find_expressions` says it.
@@ -83,21 +90,17 @@ def _list_constructors(program: SourceProgram) -> dict[str, ast.FunctionDef]:
 
 def _find_constructor(owner: ast.ClassDef) -> ast.FunctionDef | None:
     """The constructor of a class, if all that it does is to assign attributes of its own."""
-    for node in owner.body:
-        if isinstance(node, ast.FunctionDef) and node.name == "__init__" and node.args.args:
-            own = node.args.args[0].arg
-            if all(_is_assignment(each, own) for each in node.body) and _is_opened(node, own):
-                return node
-    return None
+    method = find_method(owner, "__init__")
+    if method is None or not method.args.args:
+        return None
+    own = method.args.args[0].arg
+    assigns = all(_is_assignment(each, own) for each in method.body)
+    return method if assigns and _is_opened(method, own) else None
 
 
 def _is_assignment(statement: ast.stmt, own: str) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement]
-    return all(isinstance(each, ast.Attribute) and _is_name(each.value, own) for each in targets)
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+    return all(isinstance(each, ast.Attribute) and is_name(each.value, own) for each in targets)
 
 
 def _is_opened(tree: ast.AST, name: str) -> bool:
@@ -109,7 +112,7 @@ def _is_opened(tree: ast.AST, name: str) -> bool:
 
 def _list_attributes(tree: ast.AST, name: str) -> list[ast.Attribute]:
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-    return [node for node in nodes if _is_name(node.value, name)]
+    return [node for node in nodes if is_name(node.value, name)]
 
 
 def _open(location: _ObjectPlace) -> bool:
@@ -145,7 +148,7 @@ class _Opening(ast.NodeTransformer):
         self.owner, self.variables = owner, variables
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if _is_name(node.value, self.owner):
+        if is_name(node.value, self.owner):
             return ast.Name(self.variables[node.attr], node.ctx)
         self.generic_visit(node)
         return node

@@ -16,6 +16,7 @@ from anonymizer.source.locations import (
     copy_with_place,
     find_expressions,
     find_method,
+    is_name,
     put_at,
 )
 from anonymizer.source.program import SourceProgram
@@ -104,7 +105,7 @@ def _find_given_constant(definitions: ast.Module, name: str, at: int) -> ast.Con
     calls = [
         node
         for node in ast.walk(definitions)
-        if isinstance(node, ast.Call) and _is_name(node.func, name)
+        if isinstance(node, ast.Call) and is_name(node.func, name)
     ]
     given = [call.args[at] if len(call.args) > at else None for call in calls]
     texts = {ast.unparse(each) if each is not None else "" for each in given}
@@ -140,7 +141,7 @@ def _drop_given(definitions: ast.Module, name: str, at: int) -> set[str] | None:
         The names that were given there; None where the function is used in another way, or a call
         of it says in another way what it gives.
     """
-    uses = {id(node) for node in ast.walk(definitions) if _is_name(node, name)}
+    uses = {id(node) for node in ast.walk(definitions) if is_name(node, name)}
     callees = {name}
     calls: list[ast.Call] = []
     for node in ast.walk(definitions):
@@ -152,7 +153,7 @@ def _drop_given(definitions: ast.Module, name: str, at: int) -> set[str] | None:
     for node in ast.walk(definitions):
         if isinstance(node, ast.Call) and _is_called(node.func, name, callees):
             calls.append(node)
-        if isinstance(node, ast.Call) and (_compiles(node, name) or _is_name(node.func, name)):
+        if isinstance(node, ast.Call) and (_compiles(node, name) or is_name(node.func, name)):
             uses -= {id(part) for part in (node.func, *node.args)}
     if uses or not calls:
         return None
@@ -172,14 +173,10 @@ def _compiles(node: ast.expr, name: str) -> bool:
     """Whether an expression is `compile(f)` of the function."""
     return (
         isinstance(node, ast.Call)
-        and _is_name(node.func, COMPILE)
+        and is_name(node.func, COMPILE)
         and len(node.args) == 1
-        and _is_name(node.args[0], name)
+        and is_name(node.args[0], name)
     )
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _without_results(program: SourceProgram, given: Collection[str]) -> SourceProgram:

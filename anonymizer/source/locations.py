@@ -162,6 +162,11 @@ class NodeExchange(ast.NodeTransformer):
         return self.new if node is self.old else self.generic_visit(node)
 
 
+def is_name(node: ast.AST, name: str) -> bool:
+    """Whether an expression is the variable of this name."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     """The method of a class that it defines itself under a name."""
     methods = (node for node in owner.body if isinstance(node, ast.FunctionDef))

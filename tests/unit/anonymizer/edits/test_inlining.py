@@ -34,6 +34,16 @@ def test_a_helper_that_calls_itself_stays() -> None:
     assert not list(inline(SourceProgram(ast.parse(text), "repro", ones())))
 
 
+def test_a_method_that_asks_for_the_one_of_its_base_needs_its_object() -> None:
+    text = (
+        "class Base(nn.Module):\n    def double(self, x):\n        return x * 2\n"
+        "class Repro(Base):\n    def scale(self, x):\n        return super().double(x)\n"
+        "    def forward(self, x):\n        return self.scale(x)"
+    )
+    made = list(free_methods(SourceProgram(ast.parse(text), "Repro()", ones())))
+    assert not any("def scale(x):\n    return super()" in each.write_definitions() for each in made)
+
+
 def test_a_list_of_few_values_is_written_out() -> None:
     texts = [made.write_definitions() for made in write_out(program_of("inline/comprehensions"))]
     few, named = sorted(texts, key=lambda text: "in (1, 3)" not in text)
