@@ -21,6 +21,10 @@ from reporter.core.kinds import SILENT, WRONG_VALUES, Kind, Layer, assert_never
 
 VERSION = 1
 _FRAMES = 6
+#: The frames of every call of a module (`torch.nn.Module`).
+_MODULE_CALL = frozenset(
+    f"torch/nn/modules/module.py:{name}" for name in ("_wrapped_call_impl", "_call_impl")
+)
 #: How many of the words of two refusals agree, where they are of one thing.
 _SAME_REFUSAL = 0.8
 
@@ -112,13 +116,15 @@ def normalize(message: str) -> str:
 
 
 def read_torch_frames(failure: Failure) -> tuple[str, ...]:
-    """Torch's frames of a described failure, innermost first, at most six."""
+    """Torch's frames of a described failure, innermost first, at most six, without those that
+    every call of a module has: a function may fail in the same place.
+    """
     names = [
         f"{frame['file']}:{frame['function']}"
         for frame in failure.get("frames", ())
         if frame.get("torch")
     ]
-    return tuple(reversed(names))[:_FRAMES]
+    return tuple(name for name in reversed(names) if name not in _MODULE_CALL)[:_FRAMES]
 
 
 def sign_crash(kind: Kind, layer: Layer | None, failure: Failure) -> Signature:

@@ -247,6 +247,26 @@ def test_what_user_code_says_counts_only_where_a_c_compiler_said_it() -> None:
     assert sign_crash(Kind.CRASH, None, {}) == Signature(Kind.CRASH, None, "None", "")
 
 
+def test_a_function_fails_in_the_place_in_which_a_module_does() -> None:
+    frames = ["_dynamo/eval_frame.py:compile_wrapper", "nn/modules/module.py:_wrapped_call_impl"]
+    frames += ["nn/modules/module.py:_call_impl"] * 9
+    described = [
+        {"file": f"torch/{place.split(':')[0]}", "function": place.split(":")[1], "torch": True}
+        for place in frames
+    ]
+    own = {"file": "repro.py", "function": "fn", "torch": False}
+    as_module, as_function = (
+        sign_crash(
+            Kind.CRASH,
+            None,
+            {"exception": "E", "innermost_is_torch": False, "frames": [*each, own]},
+        )
+        for each in (described, described[:1])
+    )
+    assert as_module.frames == ("torch/_dynamo/eval_frame.py:compile_wrapper",)
+    assert is_same_failure(as_module, as_function)
+
+
 def test_the_frames_of_a_failure_are_torchs_innermost_first_and_at_most_six() -> None:
     frames = [
         {"file": f"torch/{name}.py", "function": name, "torch": name != "user"}
